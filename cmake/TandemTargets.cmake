@@ -1,0 +1,47 @@
+# How every target of this project is made: one static library a folder, and tests.
+
+add_library(tandem_build_flags INTERFACE)
+target_compile_options(tandem_build_flags INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor
+  -Woverloaded-virtual -Werror -fno-omit-frame-pointer)
+target_link_libraries(tandem_build_flags INTERFACE Threads::Threads)
+target_link_options(tandem_build_flags INTERFACE -Wl,--as-needed)
+if(TANDEM_SANITIZE)
+  target_compile_options(tandem_build_flags INTERFACE -fsanitize=${TANDEM_SANITIZE} -fno-sanitize-recover=all)
+  target_link_options(tandem_build_flags INTERFACE -fsanitize=${TANDEM_SANITIZE})
+  if(TANDEM_SANITIZE MATCHES "address|thread")
+    # GCC 12 reports uninitialized values inside its own headers when it instruments them.
+    target_compile_options(tandem_build_flags INTERFACE -Wno-maybe-uninitialized -Wno-tsan)
+  endif()
+endif()
+
+# tandem_library(FOLDER SOURCES file... [PUBLIC lib...] [PRIVATE lib...])
+#
+# Makes the static library tandem_FOLDER. Its headers are reached as "FOLDER/x.h", and only by targets that
+# link it: each folder has an include directory of its own, so an include against the arrows does not compile.
+function(tandem_library folder)
+  cmake_parse_arguments(arg "" "" "SOURCES;PUBLIC;PRIVATE" ${ARGN})
+  set(include_root ${CMAKE_BINARY_DIR}/include/${folder})
+  file(MAKE_DIRECTORY ${include_root})
+  if(NOT EXISTS ${include_root}/${folder})
+    file(CREATE_LINK ${CMAKE_SOURCE_DIR}/${folder} ${include_root}/${folder} SYMBOLIC)
+  endif()
+  add_library(tandem_${folder} STATIC ${arg_SOURCES})
+  target_include_directories(tandem_${folder} PUBLIC ${include_root})
+  target_link_libraries(tandem_${folder} PUBLIC ${arg_PUBLIC} PRIVATE tandem_build_flags ${arg_PRIVATE})
+endfunction()
+
+# tandem_test(NAME SOURCES file... LIBRARIES lib... [TIMEOUT seconds] [LABELS label...])
+#
+# One Catch2 program and one ctest entry; sources are relative to tests/.
+function(tandem_test name)
+  cmake_parse_arguments(arg "" "TIMEOUT" "SOURCES;LIBRARIES;LABELS" ${ARGN})
+  if(NOT arg_TIMEOUT)
+    set(arg_TIMEOUT 120)
+  endif()
+  add_executable(${name} ${arg_SOURCES})
+  target_link_libraries(${name} PRIVATE tandem_build_flags tandem_test_main ${arg_LIBRARIES})
+  target_include_directories(${name} PRIVATE ${CMAKE_SOURCE_DIR}/tests)
+  set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
+  add_test(NAME ${name} COMMAND ${name} --durations no)
+  set_tests_properties(${name} PROPERTIES TIMEOUT ${arg_TIMEOUT} LABELS "${arg_LABELS}")
+endfunction()

@@ -1,0 +1,129 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+// A job: everything a run depends on, read once from a TOML file and never changed afterwards.
+//
+// Plain data. Values here are already validated and every default is filled in; a setting that has no effect in
+// this job (momentum with Adam, say) holds a neutral value and was refused where a user gave it. docs/configuration.md
+// describes every key.
+namespace tandem::config {
+
+enum class DataKind { idx, synthetic };
+
+/// Where samples come from. Images are float32 of shape [channels, height, width].
+struct Data {
+  DataKind kind = DataKind::idx;
+  /// idx: the folder with train-images-idx3-ubyte, train-labels-idx1-ubyte and the two t10k files, gzipped or not.
+  std::string folder = "/usr/share/datasets/fashion-mnist";
+  /// idx: pixels become (value / 255 - mean) / deviation.
+  double mean = 0.2860;
+  double deviation = 0.3530;
+  /// synthetic: how many samples there are to train on and to test with, and of which shape.
+  std::int64_t samples = 4096;
+  std::int64_t test_samples = 1024;
+  std::int64_t channels = 1;
+  std::int64_t height = 28;
+  std::int64_t width = 28;
+  std::int64_t classes = 10;
+};
+
+enum class ModelKind { softmax, mlp, resnet18 };
+
+struct Model {
+  ModelKind kind = ModelKind::mlp;
+  /// mlp: sizes of the hidden layers, from the input's side.
+  std::vector<std::int64_t> hidden = {500, 500};
+};
+
+struct Training {
+  /// Replicas, each with an actor of its own; the world size.
+  int workers = 4;
+  /// Samples a worker takes a step; the global batch is workers * batch.
+  std::int64_t batch = 64;
+  std::int64_t epochs = 5;
+  /// Ends the run after so many steps, even within an epoch; unset: the epochs alone say.
+  std::optional<std::int64_t> steps;
+  /// Decides weight initialization, the order of samples and synthetic data.
+  std::uint64_t seed = 1;
+  /// Threads a worker computes with; unset: the machine's cores shared between the workers, at least one each.
+  std::optional<int> threads;
+};
+
+enum class OptimizerKind { sgd, adam, adamw };
+
+struct Optimizer {
+  OptimizerKind kind = OptimizerKind::sgd;
+  double lr = 0.05;
+  double momentum = 0.9;      // sgd
+  bool nesterov = false;      // sgd
+  double weight_decay = 0.0;  // sgd and adam: added to the gradient; adamw: decoupled
+  double beta1 = 0.9;         // adam, adamw
+  double beta2 = 0.999;       // adam, adamw
+  double epsilon = 1e-8;      // adam, adamw
+  /// Scales a mean gradient whose Euclidean norm is larger down to this norm; unset: no clipping.
+  std::optional<double> clip_norm;
+};
+
+enum class ScheduleKind { constant, step, cosine };
+
+/// The learning rate over the steps, as a factor of optimizer.lr.
+struct Schedule {
+  ScheduleKind kind = ScheduleKind::constant;
+  /// Before anything else the rate rises linearly over so many steps: lr * (step + 1) / (warmup_steps + 1).
+  std::int64_t warmup_steps = 0;
+  /// step: after every `interval` steps (counted from the end of warm-up) the rate is multiplied by `factor`.
+  std::int64_t interval = 1000;
+  double factor = 0.1;
+  /// cosine: the rate at the last step, as a share of optimizer.lr.
+  double final_share = 0.0;
+};
+
+enum class TopologyKind { allreduce, pipeline };
+
+/// How a worker makes up for computing at weights that miss its updates in flight (docs/architecture.md).
+enum class Correction { none, momentum, local };
+
+struct Topology {
+  TopologyKind kind = TopologyKind::pipeline;
+  /// Steps in flight on a worker at once, 1 to 8; the staleness is width - 1.
+  int width = 2;
+  /// Runs so many steps at width 1 before the width above takes effect.
+  std::int64_t warmup_steps = 0;
+  Correction correction = Correction::local;
+};
+
+struct Run {
+  /// Names the folder of results, below `folder`.
+  std::string name = "run";
+  std::string folder = "runs";
+  /// Seconds between two lines of progress.
+  double report_seconds = 1.0;
+  /// Test accuracy after every epoch, not only at the end.
+  bool evaluate_epochs = true;
+  /// Seconds that a collective may wait for a rank that does not come.
+  double exchange_timeout_seconds = 60.0;
+};
+
+struct Job {
+  Run run;
+  Data data;
+  Model model;
+  Training training;
+  Optimizer optimizer;
+  Schedule schedule;
+  Topology topology;
+};
+
+/// The names that the job file uses for the values above.
+const char* name(DataKind kind);
+const char* name(ModelKind kind);
+const char* name(OptimizerKind kind);
+const char* name(ScheduleKind kind);
+const char* name(TopologyKind kind);
+const char* name(Correction correction);
+
+}  // namespace tandem::config
