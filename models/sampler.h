@@ -8,6 +8,7 @@ namespace tandem::models {
 
 struct SamplerOptions {
   std::uint64_t seed = 1;
+  /// At least 1, like the two below.
   std::int64_t samples = 0;
   int world_size = 1;
   /// Samples a rank takes a step.
@@ -19,6 +20,8 @@ struct SamplerOptions {
 /// as evenly as possible. So every sample comes once an epoch, and the same global batches come whatever the number of
 /// workers, as long as world_size * batch stays the same.
 ///
+/// The order is the same on every machine and with every standard library.
+///
 /// Owner only.
 class Sampler {
  public:
@@ -27,10 +30,12 @@ class Sampler {
   std::int64_t steps_per_epoch() const;
 
   /// Indices of `rank`'s samples in step `step`, counted from the start of the run; empty if there are none. Valid until
-  /// the next call.
+  /// the next call. The first call in an epoch puts all samples in order.
   std::span<const std::int64_t> share(std::int64_t step, int rank);
 
  private:
+  std::int64_t global_batch() const { return options_.world_size * options_.batch; }
+
   SamplerOptions options_;
   std::int64_t epoch_ = -1;
   std::vector<std::int64_t> order_;

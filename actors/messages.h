@@ -1,0 +1,199 @@
+#pragma once
+
+#include <caf/all.hpp>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+// Every message between actors, in one list. Each is a struct of its own, small, and can be serialized; gradients and
+// weights never travel in them.
+//
+//   worker  -> driver    WorkerReady         its replica is built; what its parameters look like
+//   driver  -> worker    Permit              steps it may compute (scheduler::Permit)
+//   worker  -> reducer   GradientReady       slot `step` holds a gradient
+//   reducer -> worker    UpdateReady         slot `step` holds the mean
+//   worker  -> driver    IterationReport     timings of the last steps
+//   worker  -> driver    EvaluationReport    its share of the test set
+//   worker  -> driver    Finished            it ended in order, with its spans
+//   reducer -> driver    Finished
+//   any     -> driver    Failed              it ended with an error
+//   driver  -> node      Abort               unblock and end everyone on this host
+//   node    -> worker, reducer   Stop        end now
+//   worker  -> reducer   Stop                no gradient follows
+//   anybody -> driver    Interrupt           end the run in order
+//   anybody -> driver    CutShort            end the run at once
+//   driver  -> driver    GraceOver           who has not ended by now is stuck
+namespace tandem::actors {
+
+struct WorkerReady {
+  std::int32_t rank = 0;
+  std::uint64_t size = 0;
+  std::uint64_t parameter_count = 0;
+  std::int64_t steps_per_epoch = 0;
+  std::vector<std::string> parameters;  ///< name and shape of each, as text
+};
+
+struct Permit {
+  std::int64_t until = 0;
+  std::int32_t width = 1;
+  bool last = false;
+};
+
+struct GradientReady {
+  std::int64_t step = 0;
+};
+
+struct UpdateReady {
+  std::int64_t step = 0;
+};
+
+/// One turn of a worker: updates applied, then a step computed. The turn that applies the rest at the end computes none.
+struct Iteration {
+  std::int64_t step = 0;
+  std::int64_t applied = 0;  ///< updates applied before the step was computed
+  bool computed = false;
+  std::int64_t samples = 0;
+  double loss_sum = 0;
+  std::int64_t correct = 0;
+  std::int32_t skipped = 0;  ///< updates of this turn left out since the mean was not finite
+  std::int64_t step_ns = -1;  ///< since the gradient before was ready; -1 for the first
+  std::int64_t wait_ns = 0;
+  std::int64_t apply_ns = 0;
+  std::int64_t data_ns = 0;
+  std::int64_t forward_ns = 0;
+  std::int64_t backward_ns = 0;
+  std::vector<std::int64_t> exchange_ns;  ///< of the updates applied in this turn
+};
+
+struct IterationReport {
+  std::int32_t rank = 0;
+  std::vector<Iteration> iterations;
+};
+
+struct EvaluationReport {
+  std::int32_t rank = 0;
+  std::int64_t steps_done = 0;
+  std::int64_t samples = 0;
+  double loss_sum = 0;
+  std::int64_t correct = 0;
+  std::int64_t duration_ns = 0;
+};
+
+/// scheduler::Span as a message.
+struct SpanRecord {
+  std::int64_t begin_ns = 0;
+  std::int64_t end_ns = 0;
+  std::int64_t step = 0;
+  std::uint8_t phase = 0;
+};
+
+struct Finished {
+  std::string actor;  ///< "worker" or "reducer"
+  std::int32_t rank = 0;
+  std::vector<SpanRecord> spans;
+  std::uint64_t spans_lost = 0;
+  std::uint64_t bytes_sent = 0;
+};
+
+struct Failed {
+  std::string actor;
+  std::int32_t rank = 0;
+  std::int64_t step = -1;  ///< -1 before the first
+  std::string what;
+  bool consequence = false;  ///< of an error elsewhere
+};
+
+struct Abort {
+  std::string reason;
+};
+struct Stop {
+  std::string reason;
+};
+struct Interrupt {};
+struct CutShort {
+  std::string reason;
+};
+struct GraceOver {};
+
+template <class Inspector>
+auto inspect(Inspector& f, WorkerReady& x) {
+  return f(x.rank, x.size, x.parameter_count, x.steps_per_epoch, x.parameters);
+}
+template <class Inspector>
+auto inspect(Inspector& f, Permit& x) {
+  return f(x.until, x.width, x.last);
+}
+template <class Inspector>
+auto inspect(Inspector& f, GradientReady& x) {
+  return f(x.step);
+}
+template <class Inspector>
+auto inspect(Inspector& f, UpdateReady& x) {
+  return f(x.step);
+}
+template <class Inspector>
+auto inspect(Inspector& f, Iteration& x) {
+  return f(x.step, x.applied, x.computed, x.samples, x.loss_sum, x.correct, x.skipped, x.step_ns, x.wait_ns, x.apply_ns,
+           x.data_ns, x.forward_ns, x.backward_ns, x.exchange_ns);
+}
+template <class Inspector>
+auto inspect(Inspector& f, IterationReport& x) {
+  return f(x.rank, x.iterations);
+}
+template <class Inspector>
+auto inspect(Inspector& f, EvaluationReport& x) {
+  return f(x.rank, x.steps_done, x.samples, x.loss_sum, x.correct, x.duration_ns);
+}
+template <class Inspector>
+auto inspect(Inspector& f, SpanRecord& x) {
+  return f(x.begin_ns, x.end_ns, x.step, x.phase);
+}
+template <class Inspector>
+auto inspect(Inspector& f, Finished& x) {
+  return f(x.actor, x.rank, x.spans, x.spans_lost, x.bytes_sent);
+}
+template <class Inspector>
+auto inspect(Inspector& f, Failed& x) {
+  return f(x.actor, x.rank, x.step, x.what, x.consequence);
+}
+template <class Inspector>
+auto inspect(Inspector& f, Abort& x) {
+  return f(x.reason);
+}
+template <class Inspector>
+auto inspect(Inspector& f, Stop& x) {
+  return f(x.reason);
+}
+template <class Inspector>
+auto inspect(Inspector& f, Interrupt&) {
+  return f();
+}
+template <class Inspector>
+auto inspect(Inspector& f, CutShort& x) {
+  return f(x.reason);
+}
+template <class Inspector>
+auto inspect(Inspector& f, GraceOver&) {
+  return f();
+}
+
+}  // namespace tandem::actors
+
+CAF_BEGIN_TYPE_ID_BLOCK(tandem, first_custom_type_id)
+CAF_ADD_TYPE_ID(tandem, (tandem::actors::WorkerReady))
+CAF_ADD_TYPE_ID(tandem, (tandem::actors::Permit))
+CAF_ADD_TYPE_ID(tandem, (tandem::actors::GradientReady))
+CAF_ADD_TYPE_ID(tandem, (tandem::actors::UpdateReady))
+CAF_ADD_TYPE_ID(tandem, (tandem::actors::Iteration))
+CAF_ADD_TYPE_ID(tandem, (tandem::actors::IterationReport))
+CAF_ADD_TYPE_ID(tandem, (tandem::actors::EvaluationReport))
+CAF_ADD_TYPE_ID(tandem, (tandem::actors::SpanRecord))
+CAF_ADD_TYPE_ID(tandem, (tandem::actors::Finished))
+CAF_ADD_TYPE_ID(tandem, (tandem::actors::Failed))
+CAF_ADD_TYPE_ID(tandem, (tandem::actors::Abort))
+CAF_ADD_TYPE_ID(tandem, (tandem::actors::Stop))
+CAF_ADD_TYPE_ID(tandem, (tandem::actors::Interrupt))
+CAF_ADD_TYPE_ID(tandem, (tandem::actors::CutShort))
+CAF_ADD_TYPE_ID(tandem, (tandem::actors::GraceOver))
+CAF_END_TYPE_ID_BLOCK(tandem)

@@ -1,0 +1,112 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "config/job.h"
+#include "models/replica.h"
+#include "scheduler/clock.h"
+#include "scheduler/duration_histogram.h"
+#include "scheduler/timeline.h"
+
+// Running a job. This header is all that programs need of actors/; it includes no CAF.
+namespace tandem::actors {
+
+/// What is known at one moment of a run. Losses are means over the samples since the report before.
+struct Progress {
+  std::int64_t steps_done = 0;  ///< by every worker
+  std::int64_t total_steps = 0;
+  std::int64_t steps_per_epoch = 0;
+  double loss = 0;
+  double train_accuracy = 0;
+  double learning_rate = 0;
+  double samples_per_second = 0;
+  double training_seconds = 0;  ///< since the first permit
+};
+
+/// All workers' evaluations of one moment, put together.
+struct TestResult {
+  std::int64_t steps_done = 0;
+  std::int64_t epoch = 0;  ///< whole epochs done
+  double loss = 0;
+  double accuracy = 0;
+  double training_seconds = 0;
+};
+
+/// Watches a run. Called on the driver's thread, one call at a time; must not block for long. An exception ends the run.
+class RunObserver {
+ public:
+  virtual ~RunObserver() = default;
+  virtual void on_progress(const Progress& progress) = 0;
+  virtual void on_test(const TestResult& result) = 0;
+  virtual void on_warning(const std::string& text) = 0;
+};
+
+/// The run in figures. Durations are of all workers together.
+struct RunSummary {
+  bool interrupted = false;
+  std::int64_t steps = 0;
+  std::int64_t samples = 0;
+  std::int64_t parameters = 0;
+  std::int64_t skipped_updates = 0;  ///< steps whose mean gradient was not finite
+  double wall_seconds = 0;           ///< from the start of run to its end
+  double training_seconds = 0;       ///< from the first permit to the last update, evaluations left out
+  std::uint64_t bytes_sent = 0;      ///< by one worker, over a network
+  double overlap = 0;                ///< share of the exchange hidden behind compute, mean over the workers
+  std::optional<double> loss;        ///< training loss, mean over the samples of the last epoch
+  std::optional<TestResult> test;    ///< the last one
+  scheduler::DurationHistogram step; ///< from gradient to gradient, evaluations left out
+  scheduler::DurationHistogram compute;  ///< data, forward and backward of a step
+  std::vector<scheduler::DurationHistogram> phases =
+      std::vector<scheduler::DurationHistogram>(scheduler::phase_count);  ///< by scheduler::Phase
+  std::vector<scheduler::Track> tracks;  ///< worker 0, reducer 0, worker 1, ...
+
+  const scheduler::DurationHistogram& phase(scheduler::Phase p) const { return phases[static_cast<std::size_t>(p)]; }
+};
+
+/// Why a run failed: what() names the actor, its rank and step, and its message; further lines what others saw in
+/// consequence. `summary` holds what was reported until then.
+class RunError : public std::runtime_error {
+ public:
+  RunError(const std::string& what, RunSummary partial, bool threads_stuck)
+      : std::runtime_error(what), summary(std::move(partial)), stuck(threads_stuck) {}
+  RunSummary summary;
+  /// An actor did not end within the grace time (computing without end, say) and still runs: only leaving the process
+  /// ends it.
+  bool stuck = false;
+};
+
+struct RunOptions {
+  /// Spans that are kept of each actor.
+  std::size_t spans_kept = 1 << 16;
+  /// How long actors may take to end once a run has failed or was cut short.
+  scheduler::Time grace = std::chrono::seconds(3);
+  std::shared_ptr<const scheduler::Clock> clock = std::make_shared<scheduler::SteadyClock>();
+};
+
+/// One run of a job: four kinds of actors in this process, started by the constructor. Not copyable.
+class LocalRun {
+ public:
+  /// `observer` must outlive this.
+  LocalRun(const config::Job& job, models::ReplicaFactory replicas, RunObserver& observer, const RunOptions& options = {});
+  /// Cuts the run short if wait() was not called.
+  ~LocalRun();
+
+  /// Waits for the end. Throws RunError if the run failed. To be called once.
+  RunSummary wait();
+
+  /// Ends the run in order: all workers stop after the same step, with all their updates applied. From any thread.
+  void interrupt();
+  /// Ends the run at once: collectives are aborted, what is in flight is lost. From any thread, also after interrupt().
+  void cut_short(const std::string& reason);
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace tandem::actors

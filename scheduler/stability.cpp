@@ -1,0 +1,69 @@
+#include "scheduler/stability.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <deque>
+
+namespace tandem::scheduler {
+namespace {
+
+using config::Correction;
+
+// Where the gradient of the next step is taken, with `staleness` updates in flight.
+double gradient_point(double w, double v, double rate, double momentum, int staleness, Correction correction) {
+  if (correction != Correction::momentum) return w;
+  for (int i = 0; i < staleness; ++i) {
+    v *= momentum;
+    w -= rate * v;
+  }
+  return w;
+}
+
+// Whether the recurrence shrinks, by running it: its growth over the second half tells, the first forgets the start.
+bool is_stable(double rate, int width, double momentum, Correction correction) {
+  constexpr int steps = 6000;
+  const int staleness = correction == Correction::local ? 0 : width - 1;
+  double w = 1;
+  double v = 0;
+  double first_half = 0;
+  double second_half = 0;
+  std::deque<double> late(static_cast<std::size_t>(staleness), 0.0);
+  for (int t = 0; t < steps; ++t) {
+    late.push_back(gradient_point(w, v, rate, momentum, staleness, correction));
+    v = momentum * v + late.front();
+    late.pop_front();
+    w -= rate * v;
+    if (!std::isfinite(w) || std::abs(w) > 1e12) return false;
+    double& peak = t < steps / 2 ? first_half : second_half;
+    peak = std::max(peak, std::abs(w));
+  }
+  return second_half <= first_half;
+}
+
+}  // namespace
+
+double stability_limit(int width, double momentum, Correction correction) {
+  double stable = 0;
+  double unstable = 2 * (1 + momentum) + 1;
+  for (int i = 0; i < 30; ++i) {
+    const double middle = (stable + unstable) / 2;
+    (is_stable(middle, width, momentum, correction) ? stable : unstable) = middle;
+  }
+  return stable;
+}
+
+std::optional<std::string> staleness_warning(const config::Job& job) {
+  const bool sgd = job.optimizer.kind == config::OptimizerKind::sgd;
+  const double momentum = sgd ? job.optimizer.momentum : job.optimizer.beta1;
+  if (job.topology.width == 1 || job.topology.correction != Correction::none || momentum == 0) return std::nullopt;
+  const double synchronous = stability_limit(1, momentum, Correction::none);
+  const double stale = stability_limit(job.topology.width, momentum, Correction::none);
+  return fmt::format(
+      "width {} with momentum {} and no correction: learning rates up to {:.2g} of the synchronous limit are stable; a "
+      "rate that trains well at width 1 may diverge. Set topology.correction = \"local\", or lower optimizer.lr",
+      job.topology.width, momentum, stale / synchronous);
+}
+
+}  // namespace tandem::scheduler

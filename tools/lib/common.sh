@@ -1,0 +1,33 @@
+# What the scripts of this folder share. To be sourced, from bash with `set -euo pipefail`.
+# shellcheck shell=bash
+
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
+readonly root
+
+# heading TEXT...: names the next stage of a script.
+heading() { printf '\n== %s\n' "$*"; }
+
+# fail TEXT...: the script's last words.
+fail() {
+  printf '%s: %s\n' "${0##*/}" "$*" >&2
+  exit 1
+}
+
+# Memory, not only cores, bounds a build: compiling one file that includes LibTorch takes up to 2 GB.
+parallel_jobs() {
+  local cores memory_gb
+  cores=$(nproc)
+  memory_gb=$(awk '/^MemAvailable:/ { print int($2 / 1048576) }' /proc/meminfo)
+  local by_memory=$((memory_gb / 2))
+  echo $((by_memory < 1 ? 1 : by_memory < cores ? by_memory : cores))
+}
+
+# build PRESET [TARGET]: configures where needed, then builds TARGET or everything into build/PRESET. To be called in `root`.
+build() {
+  local preset=$1 ninja_file=build/$1/build.ninja
+  # Ninja itself reruns CMake when a CMakeLists.txt has changed, but does not know of the presets.
+  if [[ ! $ninja_file -nt CMakePresets.json ]]; then
+    cmake --preset "$preset" || return
+  fi
+  cmake --build --preset "$preset" --parallel "${CMAKE_BUILD_PARALLEL_LEVEL:-$(parallel_jobs)}" ${2:+--target "$2"}
+}
