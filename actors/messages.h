@@ -9,6 +9,8 @@
 // Every message between actors, in one list. Each is a struct of its own, small, and can be serialized; gradients and
 // weights never travel in them.
 //
+//   driver  -> node      StartWorkers        spawn these ranks, each with its reducer
+//   node    -> driver    WorkersStarted      their handles
 //   worker  -> driver    WorkerReady         its replica is built; what its parameters look like
 //   driver  -> worker    Permit              steps it may compute (scheduler::Permit)
 //   worker  -> reducer   GradientReady       slot `step` holds a gradient
@@ -26,6 +28,15 @@
 //   driver  -> driver    GraceOver           who has not ended by now is stuck
 namespace tandem::actors {
 
+struct StartWorkers {
+  std::int32_t first_rank = 0;
+  std::int32_t count = 0;
+};
+
+struct WorkersStarted {
+  std::vector<caf::actor> workers;  ///< in rank order
+};
+
 struct WorkerReady {
   std::int32_t rank = 0;
   std::uint64_t size = 0;
@@ -38,6 +49,7 @@ struct Permit {
   std::int64_t until = 0;
   std::int32_t width = 1;
   bool last = false;
+  bool interrupted = false;  ///< with last: the run ends early, so nothing is evaluated
 };
 
 struct GradientReady {
@@ -48,7 +60,8 @@ struct UpdateReady {
   std::int64_t step = 0;
 };
 
-/// One turn of a worker: updates applied, then a step computed. The turn that applies the rest at the end computes none.
+/// One turn of a worker: updates applied, then a step computed. The turn that applies the rest at the end computes
+/// none.
 struct Iteration {
   std::int64_t step = 0;
   std::int64_t applied = 0;  ///< updates applied before the step was computed
@@ -56,7 +69,7 @@ struct Iteration {
   std::int64_t samples = 0;
   double loss_sum = 0;
   std::int64_t correct = 0;
-  std::int32_t skipped = 0;  ///< updates of this turn left out since the mean was not finite
+  std::int32_t skipped = 0;   ///< updates of this turn left out since the mean was not finite
   std::int64_t step_ns = -1;  ///< since the gradient before was ready; -1 for the first
   std::int64_t wait_ns = 0;
   std::int64_t apply_ns = 0;
@@ -117,12 +130,20 @@ struct CutShort {
 struct GraceOver {};
 
 template <class Inspector>
+auto inspect(Inspector& f, StartWorkers& x) {
+  return f(x.first_rank, x.count);
+}
+template <class Inspector>
+auto inspect(Inspector& f, WorkersStarted& x) {
+  return f(x.workers);
+}
+template <class Inspector>
 auto inspect(Inspector& f, WorkerReady& x) {
   return f(x.rank, x.size, x.parameter_count, x.steps_per_epoch, x.parameters);
 }
 template <class Inspector>
 auto inspect(Inspector& f, Permit& x) {
-  return f(x.until, x.width, x.last);
+  return f(x.until, x.width, x.last, x.interrupted);
 }
 template <class Inspector>
 auto inspect(Inspector& f, GradientReady& x) {
@@ -181,6 +202,8 @@ auto inspect(Inspector& f, GraceOver&) {
 }  // namespace tandem::actors
 
 CAF_BEGIN_TYPE_ID_BLOCK(tandem, first_custom_type_id)
+CAF_ADD_TYPE_ID(tandem, (tandem::actors::StartWorkers))
+CAF_ADD_TYPE_ID(tandem, (tandem::actors::WorkersStarted))
 CAF_ADD_TYPE_ID(tandem, (tandem::actors::WorkerReady))
 CAF_ADD_TYPE_ID(tandem, (tandem::actors::Permit))
 CAF_ADD_TYPE_ID(tandem, (tandem::actors::GradientReady))

@@ -25,7 +25,8 @@ struct Progress {
   double train_accuracy = 0;
   double learning_rate = 0;
   double samples_per_second = 0;
-  double training_seconds = 0;  ///< since the first permit
+  double training_seconds = 0;  ///< since the first permit, evaluations left out
+  double wall_seconds = 0;      ///< since the start of the run
 };
 
 /// All workers' evaluations of one moment, put together.
@@ -35,9 +36,11 @@ struct TestResult {
   double loss = 0;
   double accuracy = 0;
   double training_seconds = 0;
+  double wall_seconds = 0;
 };
 
-/// Watches a run. Called on the driver's thread, one call at a time; must not block for long. An exception ends the run.
+/// Watches a run. Called on the driver's thread, one call at a time; must not block for long. An exception ends the
+/// run.
 class RunObserver {
  public:
   virtual ~RunObserver() = default;
@@ -52,19 +55,22 @@ struct RunSummary {
   std::int64_t steps = 0;
   std::int64_t samples = 0;
   std::int64_t parameters = 0;
-  std::int64_t skipped_updates = 0;  ///< steps whose mean gradient was not finite
-  double wall_seconds = 0;           ///< from the start of run to its end
-  double training_seconds = 0;       ///< from the first permit to the last update, evaluations left out
-  std::uint64_t bytes_sent = 0;      ///< by one worker, over a network
-  double overlap = 0;                ///< share of the exchange hidden behind compute, mean over the workers
-  std::optional<double> loss;        ///< training loss, mean over the samples of the last epoch
-  std::optional<TestResult> test;    ///< the last one
-  scheduler::DurationHistogram step; ///< from gradient to gradient, evaluations left out
+  std::int64_t skipped_updates = 0;      ///< steps whose mean gradient was not finite
+  double wall_seconds = 0;               ///< from the start of run to its end
+  double training_seconds = 0;           ///< from the first permit to the last update, evaluations left out
+  std::uint64_t bytes_sent = 0;          ///< by one worker, over a network
+  double overlap = 0;                    ///< share of the exchange hidden behind compute, mean over the workers
+  std::optional<double> loss;            ///< training loss, mean over the samples of the last epoch
+  std::optional<TestResult> test;        ///< the last one
+  scheduler::DurationHistogram step;     ///< from gradient to gradient, evaluations left out
   scheduler::DurationHistogram compute;  ///< data, forward and backward of a step
   std::vector<scheduler::DurationHistogram> phases =
       std::vector<scheduler::DurationHistogram>(scheduler::phase_count);  ///< by scheduler::Phase
-  std::vector<scheduler::Track> tracks;  ///< worker 0, reducer 0, worker 1, ...
+  std::vector<scheduler::Track> tracks;                                   ///< worker 0, reducer 0, worker 1, ...
 
+  double samples_per_second() const {
+    return training_seconds > 0 ? static_cast<double>(samples) / training_seconds : 0.0;
+  }
   const scheduler::DurationHistogram& phase(scheduler::Phase p) const { return phases[static_cast<std::size_t>(p)]; }
 };
 
@@ -81,6 +87,8 @@ class RunError : public std::runtime_error {
 };
 
 struct RunOptions {
+  /// Whether anything is evaluated; off where only time is measured.
+  bool evaluate = true;
   /// Spans that are kept of each actor.
   std::size_t spans_kept = 1 << 16;
   /// How long actors may take to end once a run has failed or was cut short.
@@ -92,7 +100,8 @@ struct RunOptions {
 class LocalRun {
  public:
   /// `observer` must outlive this.
-  LocalRun(const config::Job& job, models::ReplicaFactory replicas, RunObserver& observer, const RunOptions& options = {});
+  LocalRun(const config::Job& job, models::ReplicaFactory replicas, RunObserver& observer,
+           const RunOptions& options = {});
   /// Cuts the run short if wait() was not called.
   ~LocalRun();
 

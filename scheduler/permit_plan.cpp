@@ -29,7 +29,7 @@ std::vector<Permit> PermitPlan::extend(Step steps_done, Time elapsed) {
     permits.push_back({granted_, warming_up ? 1 : options_.width, false});
   }
   if (granted_ == options_.total_steps) {
-    if (permits.empty()) permits.push_back({granted_, width_at(granted_ - 1), false});
+    if (permits.empty()) permits.push_back({granted_, width_at(std::max<Step>(0, granted_ - 1)), false});
     permits.back().last = true;
     closed_ = true;
   }
@@ -38,7 +38,7 @@ std::vector<Permit> PermitPlan::extend(Step steps_done, Time elapsed) {
 
 Permit PermitPlan::close() {
   closed_ = true;
-  return {granted_, width_at(granted_ - 1), true};
+  return {granted_, width_at(std::max<Step>(0, granted_ - 1)), true};
 }
 
 std::optional<std::string> PermitPlan::audit(int rank, Step step, Step applied) const {

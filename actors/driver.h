@@ -1,0 +1,34 @@
+#pragma once
+
+#include <caf/all.hpp>
+
+#include <future>
+#include <memory>
+
+#include "actors/run.h"
+#include "config/job.h"
+
+namespace tandem::actors {
+
+/// How a run ended: its figures, and what went wrong if anything did.
+struct Outcome {
+  RunSummary summary;
+  std::optional<std::string> failure;
+  bool stuck = false;
+};
+
+struct DriverOptions {
+  config::Job job;
+  RunObserver& observer;
+  std::shared_ptr<const scheduler::Clock> clock;
+  scheduler::Time grace;
+  caf::actor node;
+  /// Is set once, when the run has ended.
+  std::shared_ptr<std::promise<Outcome>> outcome;
+};
+
+/// The one who leads a run: starts the workers, extends their permits, audits the width, gathers timings and decides
+/// about the end. Never blocks.
+caf::behavior driver(caf::event_based_actor* self, DriverOptions options);
+
+}  // namespace tandem::actors

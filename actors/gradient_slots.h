@@ -1,0 +1,35 @@
+#pragma once
+
+#include <vector>
+
+#include "comm/communicator.h"
+#include "scheduler/clock.h"
+
+namespace tandem::actors {
+
+/// One of the K gradient buffers between a worker and its reducer.
+struct GradientSlot {
+  std::vector<float> gradient;
+  double weight = 0;  ///< samples that the gradient is the mean of
+  comm::Mean mean;
+  scheduler::Time exchange{};  ///< how long the exchange took
+};
+
+/// The buffers of one worker and its reducer, which take turns: the worker fills the slot of a step and sends
+/// GradientReady; from then on the reducer may write its mean, until it sends UpdateReady. The gradient stays readable
+/// to both until the worker computes the step K later. The messages order the accesses; there is no lock.
+class GradientSlots {
+ public:
+  explicit GradientSlots(int width) : slots_(static_cast<std::size_t>(width)) {}
+
+  void allocate(std::size_t size) {
+    for (GradientSlot& slot : slots_) slot.gradient.resize(size);
+  }
+
+  GradientSlot& of(comm::Step step) { return slots_[static_cast<std::size_t>(step) % slots_.size()]; }
+
+ private:
+  std::vector<GradientSlot> slots_;
+};
+
+}  // namespace tandem::actors

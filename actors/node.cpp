@@ -1,0 +1,122 @@
+#include "actors/node.h"
+
+#include <map>
+
+#include "actors/messages.h"
+#include "actors/reducer.h"
+#include "actors/topology.h"
+#include "actors/worker.h"
+#include "comm/in_process.h"
+
+namespace tandem::actors {
+namespace {
+
+models::Prediction prediction(config::Correction correction) {
+  switch (correction) {
+    case config::Correction::none:
+      return models::Prediction::none;
+    case config::Correction::momentum:
+      return models::Prediction::momentum;
+    case config::Correction::local:
+      return models::Prediction::local;
+  }
+  throw std::logic_error("unknown correction");
+}
+
+class Node {
+ public:
+  Node(caf::event_based_actor* self, NodeOptions options) : self_(self), options_(std::move(options)) {
+    self_->set_down_handler([this](caf::down_msg& down) { child_ended(down); });
+  }
+
+  void start(const StartWorkers& order) {
+    driver_ = caf::actor_cast<caf::actor>(self_->current_sender());
+    join_ranks(order.count);
+    WorkersStarted started;
+    for (int rank = order.first_rank; rank < order.first_rank + order.count; ++rank) {
+      started.workers.push_back(spawn_worker(rank));
+    }
+    self_->send(driver_, started);
+  }
+
+  void abort(const std::string& reason) {
+    if (!ranks_.empty()) ranks_.front()->abort(reason);
+    for (const auto& [address, child] : children_) self_->send(caf::actor_cast<caf::actor>(child.handle), Stop{reason});
+  }
+
+ private:
+  struct Child {
+    std::string name;
+    int rank = 0;
+    caf::actor handle;
+  };
+
+  void join_ranks(int count) {
+    comm::InProcessOptions options;
+    options.size = count;
+    options.results_kept = options_.job.topology.width;
+    options.deadline = std::chrono::duration_cast<comm::Duration>(
+        std::chrono::duration<double>(options_.job.run.exchange_timeout_seconds));
+    ranks_ = comm::make_in_process_group(options);
+  }
+
+  caf::actor spawn_worker(int rank) {
+    const auto slots = std::make_shared<GradientSlots>(options_.job.topology.width);
+    ReducerOptions reducing;
+    reducing.rank = rank;
+    reducing.exchange = topology(options_.job.topology.kind).exchange(*ranks_[static_cast<std::size_t>(rank)]);
+    reducing.slots = slots;
+    reducing.clock = options_.run.clock;
+    reducing.spans_kept = options_.run.spans_kept;
+    reducing.driver = driver_;
+    WorkerOptions working;
+    working.rank = rank;
+    working.world_size = options_.job.training.workers;
+    working.width = options_.job.topology.width;
+    working.prediction = prediction(options_.job.topology.correction);
+    working.evaluate_epochs = options_.run.evaluate && options_.job.run.evaluate_epochs;
+    working.evaluate_end = options_.run.evaluate;
+    working.replicas = options_.replicas;
+    working.slots = slots;
+    working.clock = options_.run.clock;
+    working.spans_kept = options_.run.spans_kept;
+    working.driver = driver_;
+    working.reducer = watch("reducer", rank, self_->spawn<caf::detached>(reducer, reducing));
+    return watch("worker", rank, self_->spawn<caf::detached>(worker, working));
+  }
+
+  caf::actor watch(const std::string& name, int rank, const caf::actor& child) {
+    self_->monitor(child);
+    children_[child.address()] = {name, rank, child};
+    return child;
+  }
+
+  // Workers and reducers tell the driver themselves how they ended; this is for one that could not.
+  void child_ended(const caf::down_msg& down) {
+    const auto child = children_.find(down.source);
+    if (child == children_.end()) return;
+    if (down.reason && down.reason != caf::exit_reason::normal) {
+      self_->send(driver_,
+                  Failed{child->second.name, child->second.rank, -1, "ended: " + caf::to_string(down.reason), false});
+    }
+    children_.erase(child);
+  }
+
+  caf::event_based_actor* self_;
+  NodeOptions options_;
+  caf::actor driver_;
+  std::vector<std::unique_ptr<comm::Communicator>> ranks_;
+  std::map<caf::actor_addr, Child> children_;
+};
+
+}  // namespace
+
+caf::behavior node(caf::event_based_actor* self, NodeOptions options) {
+  const auto state = std::make_shared<Node>(self, std::move(options));
+  return {
+      [=](const StartWorkers& order) { state->start(order); },
+      [=](const Abort& message) { state->abort(message.reason); },
+  };
+}
+
+}  // namespace tandem::actors

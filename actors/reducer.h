@@ -1,0 +1,26 @@
+#pragma once
+
+#include <caf/all.hpp>
+
+#include <memory>
+
+#include "actors/gradient_slots.h"
+#include "actors/topology.h"
+#include "scheduler/clock.h"
+
+namespace tandem::actors {
+
+struct ReducerOptions {
+  int rank = 0;
+  Exchange exchange;
+  std::shared_ptr<GradientSlots> slots;
+  std::shared_ptr<const scheduler::Clock> clock;
+  std::size_t spans_kept = 0;
+  caf::actor driver;
+};
+
+/// The communication half of a worker: exchanges each gradient that its worker announces, in step order, and answers
+/// when the update is there. Blocking; to be spawned detached. Ends with Stop, or with Failed when an exchange fails.
+void reducer(caf::blocking_actor* self, const ReducerOptions& options);
+
+}  // namespace tandem::actors

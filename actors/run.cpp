@@ -1,0 +1,68 @@
+#include "actors/run.h"
+
+#include <caf/all.hpp>
+
+#include "actors/driver.h"
+#include "actors/messages.h"
+#include "actors/node.h"
+#include "scheduler/stability.h"
+
+namespace tandem::actors {
+namespace {
+
+// CAF's default scheduler steals work by polling, which eats a core; driver and node need little.
+struct SystemConfig : caf::actor_system_config {
+  SystemConfig() {
+    add_message_types<caf::id_block::tandem>();
+    set("scheduler.policy", caf::atom("sharing"));
+    set("scheduler.max-threads", 2);
+  }
+};
+
+}  // namespace
+
+struct LocalRun::Impl {
+  std::unique_ptr<SystemConfig> config = std::make_unique<SystemConfig>();
+  std::unique_ptr<caf::actor_system> system = std::make_unique<caf::actor_system>(*config);
+  caf::actor node;
+  caf::actor driver;
+  std::future<Outcome> outcome;
+
+  void take_down(const Outcome& end) {
+    caf::anon_send_exit(node, caf::exit_reason::user_shutdown);
+    if (!end.stuck) return;
+    // Actors that are stuck hold on to the system; it cannot be taken down under them.
+    (void)system.release();
+    (void)config.release();
+  }
+};
+
+LocalRun::LocalRun(const config::Job& job, models::ReplicaFactory replicas, RunObserver& observer,
+                   const RunOptions& options)
+    : impl_(std::make_unique<Impl>()) {
+  if (const auto warning = scheduler::staleness_warning(job)) observer.on_warning(*warning);
+  auto outcome = std::make_shared<std::promise<Outcome>>();
+  impl_->outcome = outcome->get_future();
+  impl_->node = impl_->system->spawn(node, NodeOptions{job, std::move(replicas), options});
+  impl_->driver = impl_->system->spawn(
+      driver, DriverOptions{job, observer, options.clock, options.grace, impl_->node, std::move(outcome)});
+}
+
+LocalRun::~LocalRun() {
+  if (!impl_->outcome.valid()) return;
+  cut_short("the run was given up");
+  impl_->take_down(impl_->outcome.get());
+}
+
+RunSummary LocalRun::wait() {
+  Outcome outcome = impl_->outcome.get();
+  impl_->take_down(outcome);
+  if (outcome.failure) throw RunError(*outcome.failure, std::move(outcome.summary), outcome.stuck);
+  return std::move(outcome.summary);
+}
+
+void LocalRun::interrupt() { caf::anon_send(impl_->driver, Interrupt{}); }
+
+void LocalRun::cut_short(const std::string& reason) { caf::anon_send(impl_->driver, CutShort{reason}); }
+
+}  // namespace tandem::actors

@@ -1,0 +1,219 @@
+#include "actors/run_book.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <stdexcept>
+
+namespace tandem::actors {
+namespace {
+
+using scheduler::Phase;
+using scheduler::Time;
+
+void compare(const WorkerReady& first, const WorkerReady& other) {
+  const std::size_t count = std::max(first.parameters.size(), other.parameters.size());
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::string a = i < first.parameters.size() ? first.parameters[i] : "nothing";
+    const std::string b = i < other.parameters.size() ? other.parameters[i] : "nothing";
+    if (a == b) continue;
+    throw std::runtime_error(fmt::format("the workers' models differ: parameter {} is {} on rank {}, but {} on rank {}",
+                                         i, a, first.rank, b, other.rank));
+  }
+  if (first.size != other.size) {
+    throw std::runtime_error(fmt::format("the workers' models differ: {} values on rank {}, but {} on rank {}",
+                                         first.size, first.rank, other.size, other.rank));
+  }
+  if (first.steps_per_epoch != other.steps_per_epoch) {
+    throw std::runtime_error(fmt::format("the workers' data differ: {} steps an epoch on rank {}, but {} on rank {}",
+                                         first.steps_per_epoch, first.rank, other.steps_per_epoch, other.rank));
+  }
+}
+
+}  // namespace
+
+std::string describe(const Failed& failure) {
+  const std::string where =
+      failure.actor == "driver" ? failure.actor : fmt::format("{} {}", failure.actor, failure.rank);
+  const std::string when = failure.step < 0 ? "" : fmt::format(" at step {}", failure.step);
+  return fmt::format("{}{}: {}", where, when, failure.what);
+}
+
+void RunBook::Sums::add(std::int64_t more_samples, double more_loss, std::int64_t more_correct) {
+  samples += more_samples;
+  loss += more_loss;
+  correct += more_correct;
+}
+
+RunBook::RunBook(const config::Job& job, RunObserver& observer, std::shared_ptr<const scheduler::Clock> clock)
+    : job_(job),
+      observer_(observer),
+      clock_(std::move(clock)),
+      created_(clock_->now()),
+      steps_of_(static_cast<std::size_t>(job.training.workers)),
+      evaluating_(static_cast<std::size_t>(job.training.workers)) {}
+
+void RunBook::ready(const WorkerReady& worker) {
+  if (!ready_.empty()) compare(ready_.begin()->second, worker);
+  ready_[worker.rank] = worker;
+}
+
+void RunBook::start() {
+  const WorkerReady& worker = ready_.begin()->second;
+  steps_per_epoch_ = worker.steps_per_epoch;
+  total_steps_ = job_.training.epochs * steps_per_epoch_;
+  if (job_.training.steps) total_steps_ = std::min(total_steps_, *job_.training.steps);
+  summary_.parameters = static_cast<std::int64_t>(worker.parameter_count);
+  rate_.emplace(job_.optimizer, job_.schedule, total_steps_);
+  scheduler::PermitPlanOptions options;
+  options.total_steps = total_steps_;
+  options.warmup_steps = job_.topology.warmup_steps;
+  options.width = job_.topology.width;
+  plan_.emplace(options);
+  started_ = reported_ = clock_->now();
+}
+
+std::vector<scheduler::Permit> RunBook::permits() { return plan_->extend(steps_done(), clock_->now() - started_); }
+
+std::optional<scheduler::Permit> RunBook::interrupt() {
+  if (plan_->closed()) return std::nullopt;
+  summary_.interrupted = true;
+  return plan_->close();
+}
+
+void RunBook::iterations(const IterationReport& report) {
+  for (const Iteration& iteration : report.iterations) {
+    if (iteration.computed) {
+      if (const auto violation = plan_->audit(report.rank, iteration.step, iteration.applied)) {
+        throw std::runtime_error(*violation);
+      }
+    }
+    count(report.rank, iteration);
+  }
+  report_if_due(false);
+}
+
+void RunBook::count(int rank, const Iteration& iteration) {
+  const auto add = [&](Phase phase, std::int64_t ns) {
+    summary_.phases[static_cast<std::size_t>(phase)].add(Time(ns));
+  };
+  add(Phase::wait, iteration.wait_ns);
+  add(Phase::apply, iteration.apply_ns);
+  for (const std::int64_t ns : iteration.exchange_ns) add(Phase::exchange, ns);
+  if (rank == 0) summary_.skipped_updates += iteration.skipped;
+  if (!iteration.computed) return;
+  add(Phase::data, iteration.data_ns);
+  add(Phase::forward, iteration.forward_ns);
+  add(Phase::backward, iteration.backward_ns);
+  summary_.compute.add(Time(iteration.data_ns + iteration.forward_ns + iteration.backward_ns));
+  if (iteration.step_ns >= 0) summary_.step.add(Time(iteration.step_ns));
+  steps_of_[static_cast<std::size_t>(rank)] = iteration.step + 1;
+  summary_.samples += iteration.samples;
+  since_report_.add(iteration.samples, iteration.loss_sum, iteration.correct);
+  add_to_epoch(iteration);
+}
+
+void RunBook::add_to_epoch(const Iteration& iteration) {
+  epochs_[iteration.step / steps_per_epoch_].add(iteration.samples, iteration.loss_sum, iteration.correct);
+  if (epochs_.size() > 2) epochs_.erase(epochs_.begin());
+}
+
+void RunBook::report_if_due(bool at_the_end) {
+  const Time now = clock_->now();
+  const bool due = scheduler::seconds(now - reported_) >= job_.run.report_seconds;
+  if (since_report_.samples == 0 || !(due || at_the_end)) return;
+  Progress progress;
+  progress.steps_done = steps_done();
+  progress.total_steps = total_steps_;
+  progress.steps_per_epoch = steps_per_epoch_;
+  progress.loss = since_report_.mean_loss();
+  progress.train_accuracy = since_report_.accuracy();
+  progress.learning_rate = rate_->at(std::max<std::int64_t>(0, progress.steps_done - 1));
+  progress.samples_per_second = static_cast<double>(since_report_.samples) / scheduler::seconds(now - reported_);
+  progress.training_seconds = training_seconds();
+  progress.wall_seconds = wall_seconds();
+  observer_.on_progress(progress);
+  since_report_ = {};
+  reported_ = now;
+}
+
+void RunBook::evaluation(const EvaluationReport& report) {
+  Time& evaluating = evaluating_[static_cast<std::size_t>(report.rank)];
+  evaluating += Time(report.duration_ns);
+  summary_.phases[static_cast<std::size_t>(Phase::evaluate)].add(Time(report.duration_ns));
+  Evaluated& evaluated = evaluations_[report.steps_done];
+  evaluated.sums.add(report.samples, report.loss_sum, report.correct);
+  if (++evaluated.workers < workers()) return;
+  TestResult result;
+  result.steps_done = report.steps_done;
+  result.epoch = steps_per_epoch_ == 0 ? 0 : report.steps_done / steps_per_epoch_;
+  result.loss = evaluated.sums.mean_loss();
+  result.accuracy = evaluated.sums.accuracy();
+  result.training_seconds = training_seconds();
+  result.wall_seconds = wall_seconds();
+  evaluations_.erase(report.steps_done);
+  summary_.test = result;
+  report_if_due(true);
+  observer_.on_test(result);
+}
+
+void RunBook::finished(const Finished& actor) {
+  ended_.emplace(actor.actor, actor.rank);
+  summary_.bytes_sent = std::max(summary_.bytes_sent, actor.bytes_sent);
+  scheduler::Track track{actor.actor, actor.rank, {}, actor.spans_lost};
+  track.spans.reserve(actor.spans.size());
+  for (const SpanRecord& span : actor.spans) {
+    track.spans.push_back({Time(span.begin_ns), Time(span.end_ns), span.step, static_cast<Phase>(span.phase)});
+  }
+  summary_.tracks.push_back(std::move(track));
+  if (all_ended()) report_if_due(true);
+}
+
+void RunBook::failed(const Failed& actor) {
+  if (actor.actor != "driver") ended_.emplace(actor.actor, actor.rank);
+  failures_.push_back(actor);
+}
+
+std::int64_t RunBook::steps_done() const { return *std::min_element(steps_of_.begin(), steps_of_.end()); }
+
+double RunBook::training_seconds() const {
+  if (!started()) return 0;
+  const Time evaluating = *std::max_element(evaluating_.begin(), evaluating_.end());
+  return scheduler::seconds(clock_->now() - started_ - evaluating);
+}
+
+double RunBook::wall_seconds() const { return scheduler::seconds(clock_->now() - created_); }
+
+RunSummary RunBook::summary() const {
+  RunSummary summary = summary_;
+  summary.steps = steps_done();
+  summary.wall_seconds = wall_seconds();
+  summary.training_seconds = training_seconds();
+  if (!epochs_.empty()) summary.loss = epochs_.rbegin()->second.mean_loss();
+  const auto order = [](const scheduler::Track& t) { return std::pair(t.rank, t.actor != "worker"); };
+  std::sort(summary.tracks.begin(), summary.tracks.end(),
+            [&](const auto& a, const auto& b) { return order(a) < order(b); });
+  const std::size_t pairs = summary.tracks.size() / 2;
+  for (std::size_t i = 0; i < pairs; ++i) {
+    summary.overlap +=
+        scheduler::overlap(summary.tracks[2 * i], summary.tracks[2 * i + 1]) / static_cast<double>(pairs);
+  }
+  return summary;
+}
+
+std::string RunBook::failure_text(bool stuck) const {
+  auto cause = std::find_if(failures_.begin(), failures_.end(), [](const Failed& f) { return !f.consequence; });
+  if (cause == failures_.end()) cause = failures_.begin();
+  std::string text = describe(*cause);
+  for (auto failure = failures_.begin(); failure != failures_.end(); ++failure) {
+    if (failure != cause) text += "\n  in consequence, " + describe(*failure);
+  }
+  for (int rank = 0; stuck && rank < workers(); ++rank) {
+    for (const char* actor : {"worker", "reducer"}) {
+      if (!ended_.contains({actor, rank})) text += fmt::format("\n  {} {} has not ended", actor, rank);
+    }
+  }
+  return text;
+}
+
+}  // namespace tandem::actors

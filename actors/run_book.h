@@ -1,0 +1,102 @@
+#pragma once
+
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "actors/messages.h"
+#include "actors/run.h"
+#include "models/learning_rate.h"
+#include "scheduler/permit_plan.h"
+
+namespace tandem::actors {
+
+/// Actor, rank, step and message in one line.
+std::string describe(const Failed& failure);
+
+/// What the driver knows of its run: who is ready, what was reported, who has ended. Plain state without actors; owner
+/// only. A report that breaks a rule throws std::runtime_error with a message for the user.
+class RunBook {
+ public:
+  RunBook(const config::Job& job, RunObserver& observer, std::shared_ptr<const scheduler::Clock> clock);
+
+  /// Throws where this worker's model differs from the others', naming parameter, shapes and ranks.
+  void ready(const WorkerReady& worker);
+  bool all_ready() const { return static_cast<int>(ready_.size()) == workers(); }
+
+  /// Training starts now, with everybody ready.
+  void start();
+  bool started() const { return plan_.has_value(); }
+
+  /// Permits to be sent to all workers now.
+  std::vector<scheduler::Permit> permits();
+  /// The permit that ends the run in order; none if the last one was granted already.
+  std::optional<scheduler::Permit> interrupt();
+
+  /// Audits the width and keeps the figures; tells the observer when a report is due.
+  void iterations(const IterationReport& report);
+  void evaluation(const EvaluationReport& report);
+  void finished(const Finished& actor);
+  void failed(const Failed& actor);
+
+  bool has_failed() const { return !failures_.empty(); }
+  /// Whether every worker and reducer has ended.
+  bool all_ended() const { return static_cast<int>(ended_.size()) == 2 * workers(); }
+
+  /// The figures so far.
+  RunSummary summary() const;
+  /// What went wrong, the cause first; who has not ended yet, if `stuck`.
+  std::string failure_text(bool stuck) const;
+
+ private:
+  int workers() const { return job_.training.workers; }
+  double training_seconds() const;
+  double wall_seconds() const;
+  std::int64_t steps_done() const;
+  void count(int rank, const Iteration& iteration);
+  void add_to_epoch(const Iteration& iteration);
+  void report_if_due(bool at_the_end);
+
+  // Sums over samples, of all workers.
+  struct Sums {
+    std::int64_t samples = 0;
+    double loss = 0;
+    std::int64_t correct = 0;
+    void add(std::int64_t more_samples, double more_loss, std::int64_t more_correct);
+    double mean_loss() const { return samples == 0 ? 0.0 : loss / static_cast<double>(samples); }
+    double accuracy() const { return samples == 0 ? 0.0 : static_cast<double>(correct) / static_cast<double>(samples); }
+  };
+  struct Evaluated {
+    int workers = 0;
+    Sums sums;
+  };
+
+  const config::Job job_;
+  RunObserver& observer_;
+  std::shared_ptr<const scheduler::Clock> clock_;
+  scheduler::Time created_;
+
+  std::map<int, WorkerReady> ready_;
+  std::optional<scheduler::PermitPlan> plan_;
+  std::optional<models::LearningRate> rate_;
+  std::int64_t total_steps_ = 0;
+  std::int64_t steps_per_epoch_ = 0;
+  scheduler::Time started_{};
+
+  std::vector<std::int64_t> steps_of_;       // by rank
+  std::vector<scheduler::Time> evaluating_;  // by rank
+  Sums since_report_;
+  std::map<std::int64_t, Sums> epochs_;            // the newest two: workers cross an epoch's end at different times
+  std::map<std::int64_t, Evaluated> evaluations_;  // by steps done, until all workers' shares are there
+  scheduler::Time reported_{};
+  std::int64_t reported_steps_ = 0;
+
+  RunSummary summary_;
+  std::set<std::pair<std::string, int>> ended_;  // actor and rank
+  std::vector<Failed> failures_;
+};
+
+}  // namespace tandem::actors

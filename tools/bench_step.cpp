@@ -1,0 +1,102 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "actors/compute_only.h"
+#include "actors/run.h"
+#include "models/torch_replica.h"
+#include "tools/commands.h"
+
+namespace tandem::tools {
+namespace {
+
+using nlohmann::ordered_json;
+using scheduler::DurationHistogram;
+
+struct BenchStepArguments {
+  JobArguments job;
+  int rounds = 5;
+  double seconds = 2;
+};
+
+class Silent final : public actors::RunObserver {
+ public:
+  void on_progress(const actors::Progress&) override {}
+  void on_test(const actors::TestResult&) override {}
+  void on_warning(const std::string& text) override { fmt::print(stderr, "warning: {}\n", text); }
+};
+
+double median(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  return values[values.size() / 2];
+}
+
+DurationHistogram train_steps(config::Job job, const models::ReplicaFactory& replicas, std::int64_t steps) {
+  job.training.steps = steps;
+  job.training.epochs = steps;
+  actors::RunOptions options;
+  options.evaluate = false;
+  Silent observer;
+  actors::LocalRun run(job, replicas, observer, options);
+  return run.wait().step;
+}
+
+// How many steps fill the time of one measurement.
+std::int64_t steps_for(double seconds, const config::Job& job, const models::ReplicaFactory& replicas) {
+  constexpr std::int64_t trial = 8;
+  const double step = scheduler::seconds(actors::compute_only(job, replicas, trial).median());
+  return std::clamp<std::int64_t>(static_cast<std::int64_t>(seconds / step), 2 * trial, 100000);
+}
+
+// The two are measured in turn, several times, so that a drift of the machine's speed meets both.
+int bench_step(const BenchStepArguments& arguments) {
+  const config::Job job = arguments.job.read();
+  const models::ReplicaFactory replicas = models::make_torch_replicas(job, threads_per_worker(job));
+  const std::int64_t steps = steps_for(arguments.seconds, job, replicas);
+  std::vector<double> compute, step, ratio;
+  for (int round = 0; round < arguments.rounds; ++round) {
+    compute.push_back(scheduler::seconds(actors::compute_only(job, replicas, steps).median()));
+    step.push_back(scheduler::seconds(train_steps(job, replicas, steps).median()));
+    ratio.push_back(step.back() / compute.back());
+  }
+  const ordered_json json = {
+      {"job", job.run.name},
+      {"model", name(job.model.kind)},
+      {"workers", job.training.workers},
+      {"batch", job.training.batch},
+      {"topology", name(job.topology.kind)},
+      {"width", job.topology.width},
+      {"correction", name(job.topology.correction)},
+      {"rounds", arguments.rounds},
+      {"steps_per_round", steps},
+      {"step_seconds", median(step)},
+      {"compute_only_seconds", median(compute)},
+      {"ratio", median(ratio)},
+      {"ratio_min", *std::min_element(ratio.begin(), ratio.end())},
+      {"ratio_max", *std::max_element(ratio.begin(), ratio.end())},
+  };
+  fmt::print("{}\n", json.dump());
+  return exit_done;
+}
+
+}  // namespace
+
+void add_bench(CLI::App& app, Action& chosen) {
+  auto* bench = app.add_subcommand("bench", "measure; figures are lines of JSON");
+  bench->require_subcommand(1);
+  auto* command = bench->add_subcommand(
+      "step",
+      "the median time of a step, beside that of the same workers computing all at once and exchanging nothing");
+  auto arguments = std::make_shared<BenchStepArguments>();
+  arguments->job.add_to(*command);
+  command->add_option("--rounds", arguments->rounds, "measurements of each, in turn")
+      ->check(CLI::Range(1, 1000))
+      ->capture_default_str();
+  command->add_option("--seconds", arguments->seconds, "length of one measurement")
+      ->check(CLI::Range(0.01, 3600.0))
+      ->capture_default_str();
+  command->callback([arguments, &chosen] { chosen = [arguments] { return bench_step(*arguments); }; });
+}
+
+}  // namespace tandem::tools

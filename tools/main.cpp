@@ -1,0 +1,31 @@
+#include <fmt/format.h>
+
+#include <exception>
+
+#include "config/job_reader.h"
+#include "tools/commands.h"
+
+int main(int argc, char** argv) {
+  using namespace tandem;
+  CLI::App app("Tandem: distributed training of deep nets");
+  app.set_version_flag("--version", std::string("tandem ") + TANDEM_VERSION);
+  app.require_subcommand(1);
+  tools::Action chosen;
+  tools::add_train(app, chosen);
+  tools::add_check(app, chosen);
+  tools::add_bench(app, chosen);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? tools::exit_done : tools::exit_usage;
+  }
+  try {
+    return chosen();
+  } catch (const config::JobError& error) {
+    fmt::print(stderr, "{}\n", error.what());
+    return tools::exit_usage;
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "error: {}\n", error.what());
+    return tools::exit_failed;
+  }
+}
