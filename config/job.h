@@ -7,9 +7,9 @@
 
 // A job: everything a run depends on, read once from a TOML file and never changed afterwards.
 //
-// Plain data. Values here are already validated and every default is filled in; a setting that has no effect in
-// this job (momentum with Adam, say) holds a neutral value and was refused where a user gave it. docs/configuration.md
-// describes every key.
+// Plain data. Values here are already validated and every default is filled in. A setting that has no effect in this
+// job was refused where a user gave it, and holds what says so where there is such a value (with Adam, momentum 0;
+// without hidden layers, an empty list), else the default. docs/configuration.md describes every key.
 namespace tandem::config {
 
 enum class DataKind { idx, synthetic };
@@ -29,6 +29,8 @@ struct Data {
   std::int64_t height = 28;
   std::int64_t width = 28;
   std::int64_t classes = 10;
+
+  bool operator==(const Data&) const = default;
 };
 
 enum class ModelKind { softmax, mlp, resnet18 };
@@ -37,6 +39,8 @@ struct Model {
   ModelKind kind = ModelKind::mlp;
   /// mlp: sizes of the hidden layers, from the input's side.
   std::vector<std::int64_t> hidden = {500, 500};
+
+  bool operator==(const Model&) const = default;
 };
 
 struct Training {
@@ -46,11 +50,13 @@ struct Training {
   std::int64_t batch = 64;
   std::int64_t epochs = 5;
   /// Ends the run after so many steps, even within an epoch; unset: the epochs alone say.
-  std::optional<std::int64_t> steps;
+  std::optional<std::int64_t> steps = std::nullopt;
   /// Decides weight initialization, the order of samples and synthetic data.
   std::uint64_t seed = 1;
   /// Threads a worker computes with; unset: the machine's cores shared between the workers, at least one each.
-  std::optional<int> threads;
+  std::optional<int> threads = std::nullopt;
+
+  bool operator==(const Training&) const = default;
 };
 
 enum class OptimizerKind { sgd, adam, adamw };
@@ -65,7 +71,9 @@ struct Optimizer {
   double beta2 = 0.999;       // adam, adamw
   double epsilon = 1e-8;      // adam, adamw
   /// Scales a mean gradient whose Euclidean norm is larger down to this norm; unset: no clipping.
-  std::optional<double> clip_norm;
+  std::optional<double> clip_norm = std::nullopt;
+
+  bool operator==(const Optimizer&) const = default;
 };
 
 enum class ScheduleKind { constant, step, cosine };
@@ -80,6 +88,8 @@ struct Schedule {
   double factor = 0.1;
   /// cosine: the rate at the last step, as a share of optimizer.lr.
   double final_share = 0.0;
+
+  bool operator==(const Schedule&) const = default;
 };
 
 enum class TopologyKind { allreduce, pipeline };
@@ -94,6 +104,8 @@ struct Topology {
   /// Runs so many steps at width 1 before the width above takes effect.
   std::int64_t warmup_steps = 0;
   Correction correction = Correction::local;
+
+  bool operator==(const Topology&) const = default;
 };
 
 struct Run {
@@ -106,6 +118,8 @@ struct Run {
   bool evaluate_epochs = true;
   /// Seconds that a collective may wait for a rank that does not come.
   double exchange_timeout_seconds = 60.0;
+
+  bool operator==(const Run&) const = default;
 };
 
 struct Job {
@@ -116,6 +130,8 @@ struct Job {
   Optimizer optimizer;
   Schedule schedule;
   Topology topology;
+
+  bool operator==(const Job&) const = default;
 };
 
 /// The names that the job file uses for the values above.

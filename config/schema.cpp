@@ -1,0 +1,357 @@
+#include "config/schema.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "config/effect.h"
+
+namespace tandem::config {
+namespace {
+
+constexpr IntegerRange kCount{1, 1'000'000'000'000};
+constexpr IntegerRange kCountOrNone{0, 1'000'000'000'000};
+constexpr NumberRange kSeconds{.least = 0, .most = 86400, .least_excluded = true};
+constexpr NumberRange kShare{.least = 0, .most = 1};
+constexpr NumberRange kShareBelowOne{.least = 0, .most = 1, .most_excluded = true};
+constexpr NumberRange kPositiveShare{.least = 0, .most = 1, .least_excluded = true};
+constexpr NumberRange kPositive{.least = 0, .most = 1e6, .least_excluded = true};
+
+std::vector<Key> run_keys() {
+  return {
+      {.table = "run",
+       .name = "name",
+       .field = field(&Job::run, &Run::name),
+       .allowed = StringForm::file_name,
+       .fallback = {.text = "the job file's name without its extension"},
+       .meaning = "Names the folder of results, below `run.folder`."},
+      {.table = "run",
+       .name = "folder",
+       .field = field(&Job::run, &Run::folder),
+       .allowed = StringForm::path,
+       .meaning = "Where folders of results are made; relative to the working directory."},
+      {.table = "run",
+       .name = "report_seconds",
+       .field = field(&Job::run, &Run::report_seconds),
+       .unit = "seconds",
+       .allowed = kSeconds,
+       .meaning = "Time between two lines of progress."},
+      {.table = "run",
+       .name = "evaluate_epochs",
+       .field = field(&Job::run, &Run::evaluate_epochs),
+       .meaning = "Measures test accuracy after every epoch, not only at the end."},
+      {.table = "run",
+       .name = "exchange_timeout_seconds",
+       .field = field(&Job::run, &Run::exchange_timeout_seconds),
+       .unit = "seconds",
+       .allowed = kSeconds,
+       .meaning = "How long an exchange waits for a worker that does not come before the run fails."},
+  };
+}
+
+std::vector<Key> data_keys() {
+  const Effect idx = only_with(DataKind::idx);
+  const Effect synthetic = only_with(DataKind::synthetic);
+  return {
+      {.table = "data",
+       .name = "kind",
+       .field = field(&Job::data, &Data::kind),
+       .meaning = "Where samples come from: files in the IDX format of MNIST and Fashion-MNIST, or made up from "
+                  "`training.seed`."},
+      {.table = "data",
+       .name = "folder",
+       .field = field(&Job::data, &Data::folder),
+       .allowed = StringForm::path,
+       .meaning = "Holds `train-images-idx3-ubyte`, `train-labels-idx1-ubyte` and the two `t10k` files, each as it is "
+                  "or with `.gz`; relative to the working directory.",
+       .effect = idx},
+      {.table = "data",
+       .name = "mean",
+       .field = field(&Job::data, &Data::mean),
+       .allowed = NumberRange{.least = -1e6, .most = 1e6},
+       .meaning = "Pixels become (value / 255 - mean) / deviation; the default suits Fashion-MNIST.",
+       .effect = idx},
+      {.table = "data",
+       .name = "deviation",
+       .field = field(&Job::data, &Data::deviation),
+       .allowed = kPositive,
+       .meaning = "See `data.mean`.",
+       .effect = idx},
+      {.table = "data",
+       .name = "samples",
+       .field = field(&Job::data, &Data::samples),
+       .unit = "samples",
+       .allowed = IntegerRange{1, 100'000'000},
+       .meaning = "How many samples there are to train on.",
+       .effect = synthetic},
+      {.table = "data",
+       .name = "test_samples",
+       .field = field(&Job::data, &Data::test_samples),
+       .unit = "samples",
+       .allowed = IntegerRange{1, 100'000'000},
+       .meaning = "How many samples there are to test with.",
+       .effect = synthetic},
+      {.table = "data",
+       .name = "channels",
+       .field = field(&Job::data, &Data::channels),
+       .allowed = IntegerRange{1, 64},
+       .meaning = "Channels of an image.",
+       .effect = synthetic},
+      {.table = "data",
+       .name = "height",
+       .field = field(&Job::data, &Data::height),
+       .unit = "pixels",
+       .allowed = IntegerRange{1, 1024},
+       .meaning = "Height of an image.",
+       .effect = synthetic},
+      {.table = "data",
+       .name = "width",
+       .field = field(&Job::data, &Data::width),
+       .unit = "pixels",
+       .allowed = IntegerRange{1, 1024},
+       .meaning = "Width of an image.",
+       .effect = synthetic},
+      {.table = "data",
+       .name = "classes",
+       .field = field(&Job::data, &Data::classes),
+       .allowed = IntegerRange{2, 100'000},
+       .meaning = "How many classes the labels tell apart.",
+       .effect = synthetic},
+  };
+}
+
+std::vector<Key> model_keys() {
+  return {
+      {.table = "model",
+       .name = "kind",
+       .field = field(&Job::model, &Model::kind),
+       .meaning = "Softmax regression (convex), a fully connected net with ReLU, or ResNet-18 as for 32x32 images."},
+      {.table = "model",
+       .name = "hidden",
+       .field = field(&Job::model, &Model::hidden),
+       .unit = "units",
+       .allowed = ListRange{.shortest = 1, .longest = 16, .elements = {1, 65536}},
+       .meaning = "Sizes of the hidden layers, from the input's side.",
+       .effect = only_with(ModelKind::mlp),
+       .neutral = std::vector<std::int64_t>{}},
+  };
+}
+
+std::vector<Key> training_keys() {
+  return {
+      {.table = "training",
+       .name = "workers",
+       .field = field(&Job::training, &Training::workers),
+       .allowed = IntegerRange{1, 64},
+       .meaning = "Replicas of the model that train together, each on its share of every global batch."},
+      {.table = "training",
+       .name = "batch",
+       .field = field(&Job::training, &Training::batch),
+       .unit = "samples",
+       .allowed = IntegerRange{1, 1'000'000},
+       .meaning = "Samples that one worker takes a step; the global batch is `training.workers` times as large."},
+      {.table = "training",
+       .name = "epochs",
+       .field = field(&Job::training, &Training::epochs),
+       .unit = "epochs",
+       .allowed = IntegerRange{1, 1'000'000},
+       .meaning = "How many times the run goes through the training samples."},
+      {.table = "training",
+       .name = "steps",
+       .field = field(&Job::training, &Training::steps),
+       .unit = "steps",
+       .allowed = kCount,
+       .fallback = {.text = "unset: `training.epochs` alone decides"},
+       .meaning = "Ends the run after so many steps, even within an epoch."},
+      {.table = "training",
+       .name = "seed",
+       .field = field(&Job::training, &Training::seed),
+       .allowed = IntegerRange{0, std::numeric_limits<std::int64_t>::max()},
+       .meaning = "Decides initial weights, the order of samples and synthetic data."},
+      {.table = "training",
+       .name = "threads",
+       .field = field(&Job::training, &Training::threads),
+       .unit = "threads",
+       .allowed = IntegerRange{1, 1024},
+       .fallback = {.text = "unset: the machine's cores shared between the workers, at least one each"},
+       .meaning = "Threads that one worker computes with."},
+  };
+}
+
+std::vector<Key> optimizer_keys() {
+  const Effect adaptive = only_with({OptimizerKind::adam, OptimizerKind::adamw});
+  return {
+      {.table = "optimizer",
+       .name = "kind",
+       .field = field(&Job::optimizer, &Optimizer::kind),
+       .meaning = "The rule by which a mean gradient changes the weights."},
+      {.table = "optimizer",
+       .name = "lr",
+       .field = field(&Job::optimizer, &Optimizer::lr),
+       .allowed = kPositive,
+       .meaning = "The learning rate; `[schedule]` changes it over the steps."},
+      {.table = "optimizer",
+       .name = "momentum",
+       .field = field(&Job::optimizer, &Optimizer::momentum),
+       .allowed = kShareBelowOne,
+       .meaning = "Share of the last step's velocity that is kept.",
+       .effect = only_with({OptimizerKind::sgd}),
+       .neutral = 0.0},
+      {.table = "optimizer",
+       .name = "nesterov",
+       .field = field(&Job::optimizer, &Optimizer::nesterov),
+       .meaning = "Uses Nesterov's form of momentum.",
+       .effect = only_with_momentum(),
+       .neutral = false},
+      {.table = "optimizer",
+       .name = "weight_decay",
+       .field = field(&Job::optimizer, &Optimizer::weight_decay),
+       .allowed = NumberRange{.least = 0, .most = 1e6},
+       .meaning = "Pulls weights to zero: with \"sgd\" and \"adam\" it is added to the gradient times the weight, with "
+                  "\"adamw\" it is decoupled from it."},
+      {.table = "optimizer",
+       .name = "beta1",
+       .field = field(&Job::optimizer, &Optimizer::beta1),
+       .allowed = kShareBelowOne,
+       .meaning = "Share of the gradient's running mean that is kept each step.",
+       .effect = adaptive},
+      {.table = "optimizer",
+       .name = "beta2",
+       .field = field(&Job::optimizer, &Optimizer::beta2),
+       .allowed = kShareBelowOne,
+       .meaning = "Share of the squared gradient's running mean that is kept each step.",
+       .effect = adaptive},
+      {.table = "optimizer",
+       .name = "epsilon",
+       .field = field(&Job::optimizer, &Optimizer::epsilon),
+       .allowed = kPositiveShare,
+       .meaning = "Keeps the division by the root of the squared gradient's mean finite.",
+       .effect = adaptive},
+      {.table = "optimizer",
+       .name = "clip_norm",
+       .field = field(&Job::optimizer, &Optimizer::clip_norm),
+       .allowed = kPositive,
+       .fallback = {.text = "unset: no clipping"},
+       .meaning = "Scales a mean gradient whose Euclidean norm is larger down to this norm."},
+  };
+}
+
+std::vector<Key> schedule_keys() {
+  return {
+      {.table = "schedule",
+       .name = "kind",
+       .field = field(&Job::schedule, &Schedule::kind),
+       .meaning = "How the learning rate goes on after warm-up: it stays, falls in steps, or falls along half a "
+                  "cosine until the last step."},
+      {.table = "schedule",
+       .name = "warmup_steps",
+       .field = field(&Job::schedule, &Schedule::warmup_steps),
+       .unit = "steps",
+       .allowed = kCountOrNone,
+       .meaning = "First the rate rises linearly over so many steps: step t, counted from 0, has "
+                  "`optimizer.lr` * (t + 1) / (warmup_steps + 1)."},
+      {.table = "schedule",
+       .name = "interval",
+       .field = field(&Job::schedule, &Schedule::interval),
+       .unit = "steps",
+       .allowed = kCount,
+       .meaning = "After every so many steps, counted from the end of warm-up, the rate is multiplied by "
+                  "`schedule.factor`.",
+       .effect = only_with(ScheduleKind::step)},
+      {.table = "schedule",
+       .name = "factor",
+       .field = field(&Job::schedule, &Schedule::factor),
+       .allowed = kPositiveShare,
+       .meaning = "See `schedule.interval`.",
+       .effect = only_with(ScheduleKind::step)},
+      {.table = "schedule",
+       .name = "final_share",
+       .field = field(&Job::schedule, &Schedule::final_share),
+       .allowed = kShare,
+       .meaning = "The rate at the last step, as a share of `optimizer.lr`.",
+       .effect = only_with(ScheduleKind::cosine)},
+  };
+}
+
+/// Known only to say why it has no effect.
+Field no_member(Type type) {
+  return {type, {}, [](const Job&) { return std::nullopt; }, [](Job&, const Value&) {}};
+}
+
+std::vector<Key> topology_keys() {
+  return {
+      {.table = "topology",
+       .name = "name",
+       .field = field(&Job::topology, &Topology::kind),
+       .meaning = "How workers exchange gradients: AllReduce between the steps, or AllReduce while the next step is "
+                  "already computed. They differ in the default of `topology.width`."},
+      {.table = "topology",
+       .name = "width",
+       .field = field(&Job::topology, &Topology::width),
+       .unit = "steps",
+       .allowed = IntegerRange{1, 8},
+       .fallback = {.text = "`2` with \"pipeline\", `1` with \"allreduce\"",
+                    .fill = [](Job& job) { job.topology.width = job.topology.kind == TopologyKind::pipeline ? 2 : 1; }},
+       .meaning = "Steps in flight on a worker at once. Gradients are computed at weights that are width - 1 steps "
+                  "old; 1 is synchronous training.",
+       .chosen_for = "name"},
+      {.table = "topology",
+       .name = "warmup_steps",
+       .field = field(&Job::topology, &Topology::warmup_steps),
+       .unit = "steps",
+       .allowed = kCountOrNone,
+       .meaning = "Runs so many steps at width 1 before `topology.width` takes effect.",
+       .effect = only_above_width_1(),
+       .neutral = std::int64_t{0}},
+      {.table = "topology",
+       .name = "correction",
+       .field = field(&Job::topology, &Topology::correction),
+       .fallback = {.text = "`\"local\"` at a width above 1, else `\"none\"`"},
+       .meaning = "How a worker makes up for gradients computed at stale weights: not at all, or at weights predicted "
+                  "from the optimizer's momentum, or from the worker's own gradients in flight.",
+       .effect = only_with_gradients_in_flight(),
+       .neutral = word(Correction::none)},
+      {.table = "topology",
+       .name = "staleness",
+       .field = no_member(Type::integer),
+       .unit = "steps",
+       .allowed = kCountOrNone,
+       .fallback = {.text = "unset"},
+       .meaning = "How far a worker may run ahead of the slowest.",
+       .effect = never_with_fixed_staleness()},
+  };
+}
+
+std::vector<Key> all_keys() {
+  std::vector<Key> keys;
+  for (auto part : {run_keys, data_keys, model_keys, training_keys, optimizer_keys, schedule_keys, topology_keys}) {
+    for (Key& key : part()) keys.push_back(std::move(key));
+  }
+  return keys;
+}
+
+}  // namespace
+
+const std::vector<Key>& schema() {
+  static const std::vector<Key> keys = all_keys();
+  return keys;
+}
+
+const Key* find_key(std::string_view table, std::string_view name) {
+  const auto found = std::find_if(schema().begin(), schema().end(),
+                                  [&](const Key& key) { return key.table == table && key.name == name; });
+  return found == schema().end() ? nullptr : &*found;
+}
+
+bool is_table(std::string_view table) {
+  return std::any_of(schema().begin(), schema().end(), [&](const Key& key) { return key.table == table; });
+}
+
+std::vector<std::string> tables() {
+  std::vector<std::string> names;
+  for (const Key& key : schema()) {
+    if (names.empty() || names.back() != key.table) names.push_back(key.table);
+  }
+  return names;
+}
+
+}  // namespace tandem::config

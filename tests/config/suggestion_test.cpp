@@ -1,0 +1,30 @@
+#include "config/suggestion.h"
+
+#include <catch2/catch.hpp>
+
+namespace tandem::config {
+namespace {
+
+using Catch::Contains;
+
+TEST_CASE("the edit distance counts inserted, deleted, replaced and swapped letters") {
+  CHECK(edit_distance("", "") == 0);
+  CHECK(edit_distance("", "abc") == 3);
+  CHECK(edit_distance("abc", "") == 3);
+  CHECK(edit_distance("width", "width") == 0);
+  CHECK(edit_distance("width", "with") == 1);
+  CHECK(edit_distance("widht", "width") == 1);
+  CHECK(edit_distance("widdth", "width") == 1);
+  CHECK(edit_distance("wxdth", "width") == 1);
+  CHECK(edit_distance("kitten", "sitting") == 3);
+}
+
+TEST_CASE("the nearest key is looked for in every table, and first in the one it was written in") {
+  CHECK_THAT(unknown_key_message("model", "epoch"), Contains("nearest known key: training.epochs"));
+  CHECK_THAT(unknown_key_message("schedule", "warmup_step"), Contains("nearest known key: schedule.warmup_steps"));
+  CHECK_THAT(unknown_key_message("topology", "warmup_step"), Contains("nearest known key: topology.warmup_steps"));
+  CHECK_THAT(unknown_key_message("data", "widths"), Contains("nearest known key: data.width"));
+}
+
+}  // namespace
+}  // namespace tandem::config
