@@ -153,7 +153,7 @@ void RunBook::evaluation(const EvaluationReport& report) {
   result.wall_seconds = wall_seconds();
   evaluations_.erase(report.steps_done);
   summary_.test = result;
-  report_if_due(true);
+  report_if_due(report.steps_done == total_steps_);
   observer_.on_test(result);
 }
 

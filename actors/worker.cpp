@@ -1,8 +1,5 @@
 #include "actors/worker.h"
 
-#include <fmt/format.h>
-#include <fmt/ranges.h>
-
 #include <optional>
 
 #include "actors/endings.h"
@@ -22,6 +19,12 @@ using scheduler::Time;
 
 // A report a step would cost the driver more than it tells.
 constexpr Time report_interval = std::chrono::milliseconds(50);
+
+std::string name_and_shape(const models::Parameter& parameter) {
+  std::string shape;
+  for (const std::int64_t extent : parameter.shape) shape += (shape.empty() ? "" : ", ") + std::to_string(extent);
+  return parameter.name + " [" + shape + "]";
+}
 
 class Worker final : models::PhaseListener {
  public:
@@ -47,7 +50,7 @@ class Worker final : models::PhaseListener {
     options_.slots->allocate(replica_->size());
     std::vector<std::string> parameters;
     for (const models::Parameter& p : replica_->parameters()) {
-      parameters.push_back(fmt::format("{} [{}]", p.name, fmt::join(p.shape, ", ")));
+      parameters.push_back(name_and_shape(p));
     }
     idle_since_ = now();
     self_->send(options_.driver, WorkerReady{options_.rank, replica_->size(), replica_->parameter_count(),
@@ -70,8 +73,8 @@ class Worker final : models::PhaseListener {
           apply_rest();
           break;
         case PipelineWindow::Next::done:
-          if (options_.evaluate_end && !interrupted_) evaluate();
           report();
+          if (options_.evaluate_end && !interrupted_) evaluate();
           return true;
         case PipelineWindow::Next::await_permit:
           // The driver extends permits by what it is told.

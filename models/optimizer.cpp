@@ -7,86 +7,117 @@
 #include <stdexcept>
 #include <string>
 
-#include "models/step_kernels.h"
-
 namespace tandem::models {
 namespace {
 
-// The vectors are walked through in blocks, and all steps are taken on one block before the next. So each vector is read
-// from memory once, whatever the number of steps, and the copy that a prediction changes never leaves the cache.
-constexpr std::size_t block_length = 1024;
-
-alignas(64) constexpr std::array<float, block_length> zeros{};
-
-/// A step, and the gradient it takes: as long as the weights, or empty for zero.
-struct PlannedStep {
-  Step step;
-  std::span<const float> gradient;
-  /// False once a value of the gradient was seen that is not. Only looked for in predictions.
-  bool finite = true;
-
-  std::span<const float> block(std::size_t first, std::size_t count) const {
-    return gradient.empty() ? std::span<const float>(zeros).first(count) : gradient.subspan(first, count);
-  }
-};
 using Plan = std::vector<PlannedStep>;
 
 /// The steps that follow `applied` updates.
 Plan plan_steps(const StepRule& rule, std::int64_t applied, std::span<const StepGradient> gradients) {
   Plan plan;
-  for (const StepGradient& gradient : gradients) {
-    plan.push_back({.step = rule.with_gradient(gradient, ++applied), .gradient = gradient.values});
-  }
+  for (const StepGradient& gradient : gradients) plan.push_back(rule.with_gradient(gradient, ++applied));
   return plan;
 }
 
 Plan plan_momentum(const StepRule& rule, std::int64_t applied, std::span<const StepGradient> in_flight) {
   Plan plan;
   for (const StepGradient& gradient : in_flight) {
-    plan.push_back({.step = rule.with_momentum_alone(gradient.step, ++applied), .gradient = {}});
+    plan.push_back(rule.with_momentum_alone(gradient.step, ++applied));
   }
   return plan;
 }
 
 float* data_or_null(std::vector<float>& values) { return values.empty() ? nullptr : values.data(); }
 
-Block slice(const Block& whole, std::size_t first, std::size_t count) {
-  const auto shifted = [first](float* values) { return values == nullptr ? nullptr : values + first; };
-  return {.count = count,
-          .weights = shifted(whole.weights),
-          .first_moment = shifted(whole.first_moment),
-          .second_moment = shifted(whole.second_moment)};
+std::vector<StepGradient> finite_ones(std::span<const StepGradient> gradients, const Plan& plan) {
+  std::vector<StepGradient> finite;
+  for (std::size_t i = 0; i < gradients.size(); ++i) {
+    if (plan[i].finite()) finite.push_back(gradients[i]);
+  }
+  return finite;
 }
 
-/// Calls `visit(first, block)` for each block of the vectors.
-template <class Visit>
-void for_each_block(const Block& whole, Visit visit) {
-  for (std::size_t first = 0; first < whole.count; first += block_length) {
-    visit(first, slice(whole, first, std::min(block_length, whole.count - first)));
-  }
-}
+/// What save() writes, followed by the moments.
+struct SavedHeader {
+  std::array<char, 8> magic = {'t', 'd', 'm', '-', 'o', 'p', 't', '1'};
+  config::OptimizerKind kind = config::OptimizerKind::sgd;
+  std::int32_t moments = 0;
+  std::uint64_t parameters = 0;
+  std::int64_t updates_applied = 0;
 
-void take_steps(const Plan& plan, std::size_t first, const Block& block) {
-  for (const PlannedStep& planned : plan) apply(planned.step, planned.block(first, block.count).data(), block);
-}
+  bool operator==(const SavedHeader&) const = default;
+};
 
-/// Takes the steps on a copy of `block`, whose weights go to `predicted`, and marks the gradients that are not finite.
-void predict(Plan& plan, std::size_t first, const Block& block, float* predicted) {
-  alignas(64) std::array<float, block_length> first_moment;
-  alignas(64) std::array<float, block_length> second_moment;
-  Block copy{.count = block.count, .weights = predicted};
-  std::copy_n(block.weights, block.count, copy.weights);
-  if (block.first_moment != nullptr) {
-    copy.first_moment = std::copy_n(block.first_moment, block.count, first_moment.data()) - block.count;
-  }
-  if (block.second_moment != nullptr) {
-    copy.second_moment = std::copy_n(block.second_moment, block.count, second_moment.data()) - block.count;
-  }
-  for (PlannedStep& planned : plan) {
-    planned.finite = planned.finite && all_finite(planned.block(first, block.count));
-  }
-  take_steps(plan, first, copy);
+SavedHeader make_header(const StepRule& rule, std::size_t parameters, std::int64_t updates_applied) {
+  return {.kind = rule.kind(),
+          .moments = moments(rule.method()),
+          .parameters = parameters,
+          .updates_applied = updates_applied};
 }
 
 }  // namespace
+
+FlatOptimizer::FlatOptimizer(const config::Optimizer& settings, const LearningRate& rate, std::size_t parameters)
+    : rule_(settings, rate),
+      parameters_(parameters),
+      first_moment_(moments(rule_.method()) >= 1 ? parameters : 0),
+      second_moment_(moments(rule_.method()) >= 2 ? parameters : 0) {}
+
+void FlatOptimizer::advance(std::span<float> weights, std::span<float> predicted, std::span<const StepGradient> updates,
+                            Prediction prediction, std::span<const StepGradient> in_flight) {
+  const auto fits = [this](const StepGradient& gradient) { return gradient.values.size() == parameters_; };
+  assert(weights.size() == parameters_ && std::ranges::all_of(updates, fits));
+  const Plan real = plan_steps(rule_, updates_applied_, updates);
+  updates_applied_ += static_cast<std::int64_t>(updates.size());
+  Sweep sweep{.count = parameters_,
+              .weights = weights.data(),
+              .first_moment = data_or_null(first_moment_),
+              .second_moment = data_or_null(second_moment_),
+              .updates = real,
+              .prediction = {}};
+  if (prediction == Prediction::none) return run(rule_.method(), sweep);
+
+  assert(predicted.size() == parameters_);
+  assert(prediction == Prediction::momentum || std::ranges::all_of(in_flight, fits));
+  Plan trial = prediction == Prediction::local ? plan_steps(rule_, updates_applied_, in_flight)
+                                               : plan_momentum(rule_, updates_applied_, in_flight);
+  sweep.prediction = trial;
+  sweep.predicted = predicted.data();
+  run(rule_.method(), sweep);
+
+  const std::vector<StepGradient> finite = finite_ones(in_flight, trial);
+  if (finite.size() == in_flight.size()) return;
+  trial = plan_steps(rule_, updates_applied_, finite);
+  sweep.updates = {};
+  sweep.prediction = trial;
+  run(rule_.method(), sweep);
 }
+
+std::vector<std::byte> FlatOptimizer::save() const {
+  const SavedHeader header = make_header(rule_, parameters_, updates_applied_);
+  const auto first = std::as_bytes(std::span(first_moment_));
+  const auto second = std::as_bytes(std::span(second_moment_));
+  std::vector<std::byte> bytes(sizeof(header) + first.size() + second.size());
+  std::memcpy(bytes.data(), &header, sizeof(header));
+  std::ranges::copy(second, std::ranges::copy(first, bytes.begin() + sizeof(header)).out);
+  return bytes;
+}
+
+void FlatOptimizer::load(std::span<const std::byte> saved) {
+  const auto first = std::as_writable_bytes(std::span(first_moment_));
+  const auto second = std::as_writable_bytes(std::span(second_moment_));
+  SavedHeader header;
+  const bool right_size = saved.size() == sizeof(header) + first.size() + second.size();
+  if (right_size) std::memcpy(&header, saved.data(), sizeof(header));
+  if (!right_size || header.updates_applied < 0 || header != make_header(rule_, parameters_, header.updates_applied)) {
+    throw std::runtime_error("the saved optimizer state is not of " + std::string(name(rule_.kind())) + " with " +
+                             std::to_string(moments(rule_.method())) + " moments of " + std::to_string(parameters_) +
+                             " parameters");
+  }
+  saved = saved.subspan(sizeof(header));
+  std::ranges::copy(saved.first(first.size()), first.begin());
+  std::ranges::copy(saved.subspan(first.size()), second.begin());
+  updates_applied_ = header.updates_applied;
+}
+
+}  // namespace tandem::models

@@ -27,11 +27,12 @@ class FlatOptimizer {
   FlatOptimizer(const config::Optimizer& settings, const LearningRate& rate, std::size_t parameters);
 
   /// Applies `updates`, all of them finite, to `weights` and the state, then writes into `predicted` the weights that
-  /// `prediction` says (untouched for Prediction::none; may be empty then). See Replica::advance. No two vectors overlap.
+  /// `prediction` says (untouched for Prediction::none; may be empty then). See Replica::advance. No two vectors
+  /// overlap.
   ///
   /// Prediction::momentum takes, for each step in flight, the step that a gradient of zero would make, without weight
-  /// decay and with Adam's second moment held: w -= lr * mu * v at width 2. It needs only the gradients' steps and reads
-  /// no values, so it doesn't see which are not finite.
+  /// decay and with Adam's second moment held: w -= lr * mu * v at width 2. It needs only the gradients' steps and
+  /// reads no values, so it doesn't see which are not finite.
   ///
   /// One pass over memory; with clipping one more over each gradient, for its norm; and where a gradient in flight is
   /// not finite one more, to predict without it.

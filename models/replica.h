@@ -60,7 +60,7 @@ struct StepGradient {
 /// How advance() predicts the weights that the next compute() uses.
 enum class Prediction {
   none,      ///< the true weights
-  momentum,  ///< the true weights moved on by the optimizer's momentum alone, once for each step in flight
+  momentum,  ///< the true weights moved on by the optimizer's velocity alone (lr * momentum * v), once a step in flight
   local,     ///< the true weights after the optimizer's steps with this worker's own gradients in flight
 };
 
@@ -82,7 +82,7 @@ class Replica {
 
   /// Applies `updates`, mean gradients in step order, to the true weights and optimizer state; then predicts the
   /// weights for the next compute() from the gradients in flight, in step order. One pass over the vector where there
-  /// is at most one update. Gradients in flight that are not finite are left out, as their updates will be.
+  /// is at most one update. A prediction by own gradients leaves out those that are not finite, as their updates will be.
   virtual void advance(std::span<const StepGradient> updates, Prediction prediction,
                        std::span<const StepGradient> in_flight) = 0;
 

@@ -49,8 +49,7 @@ std::span<const std::int64_t> Sampler::share(std::int64_t step, int rank) {
     epoch_ = epoch;
   }
   const std::int64_t first = step % steps_per_epoch() * global_batch();
-  const Share share =
-      even_share(std::min(global_batch(), options_.samples - first), options_.world_size, rank);
+  const Share share = even_share(std::min(global_batch(), options_.samples - first), options_.world_size, rank);
   return std::span<const std::int64_t>(order_).subspan(static_cast<std::size_t>(first + share.first),
                                                        static_cast<std::size_t>(share.count));
 }

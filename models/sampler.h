@@ -15,10 +15,10 @@ struct SamplerOptions {
   std::int64_t batch = 1;
 };
 
-/// Which samples a rank computes on. Each epoch has an order of its own that depends on seed and epoch alone; a step takes
-/// the next world_size * batch samples of it (the last step of an epoch what is left), split over the ranks in rank order
-/// as evenly as possible. So every sample comes once an epoch, and the same global batches come whatever the number of
-/// workers, as long as world_size * batch stays the same.
+/// Which samples a rank computes on. Each epoch has an order of its own that depends on seed and epoch alone; a step
+/// takes the next world_size * batch samples of it (the last step of an epoch what is left), split over the ranks in
+/// rank order as evenly as possible. So every sample comes once an epoch, and the same global batches come whatever the
+/// number of workers, as long as world_size * batch stays the same.
 ///
 /// The order is the same on every machine and with every standard library.
 ///
@@ -29,8 +29,8 @@ class Sampler {
 
   std::int64_t steps_per_epoch() const;
 
-  /// Indices of `rank`'s samples in step `step`, counted from the start of the run; empty if there are none. Valid until
-  /// the next call. The first call in an epoch puts all samples in order.
+  /// Indices of `rank`'s samples in step `step`, counted from the start of the run; empty if there are none. Valid
+  /// until the next call. The first call in an epoch puts all samples in order.
   std::span<const std::int64_t> share(std::int64_t step, int rank);
 
  private:

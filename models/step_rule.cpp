@@ -14,62 +14,57 @@ float clip_factor(std::span<const float> gradient, double clip_norm) {
 
 }  // namespace
 
-int StepRule::moments() const {
-  if (!is_sgd()) return 2;
-  return settings_.momentum != 0 ? 1 : 0;
+Method StepRule::method() const {
+  if (settings_.kind != config::OptimizerKind::sgd) return Method::adam;
+  if (settings_.momentum == 0) return Method::sgd;
+  return settings_.nesterov ? Method::nesterov : Method::momentum;
 }
 
-Step StepRule::with_gradient(const StepGradient& gradient, std::int64_t count) const {
-  const float scale = settings_.clip_norm ? clip_factor(gradient.values, *settings_.clip_norm) : 1.0f;
-  if (is_sgd()) {
-    SgdStep numbers = sgd_step(gradient.step);
-    numbers.gradient_scale = scale;
-    return numbers;
-  }
-  AdamStep numbers = adam_step(gradient.step, count);
-  numbers.gradient_scale = scale;
-  return numbers;
+PlannedStep StepRule::with_gradient(const StepGradient& gradient, std::int64_t count) const {
+  StepNumbers n = numbers(gradient.step, count);
+  if (settings_.clip_norm) n.gradient_scale = clip_factor(gradient.values, *settings_.clip_norm);
+  return {.numbers = n, .gradient = gradient.values.data()};
 }
 
-Step StepRule::with_momentum_alone(std::int64_t step, std::int64_t count) const {
-  if (is_sgd()) {
-    SgdStep numbers = sgd_step(step);
-    numbers.weight_decay = 0;
-    return numbers;
-  }
-  AdamStep numbers = adam_step(step, count);
-  numbers.weight_decay = 0;
-  numbers.weight_scale = 1;
+PlannedStep StepRule::with_momentum_alone(std::int64_t step, std::int64_t count) const {
+  StepNumbers n = numbers(step, count);
+  n.weight_decay = 0;
+  n.weight_scale = 1;
+  // The velocity itself moves the weights; a Nesterov step would take beta1 of it.
+  if (method() == Method::nesterov) n.rate /= n.beta1;
   // Holds the second moment.
-  numbers.beta2 = 1;
-  numbers.square_share = 0;
-  return numbers;
+  n.beta2 = 1;
+  n.square_share = 0;
+  return {.numbers = n, .gradient = nullptr};
 }
 
-SgdStep StepRule::sgd_step(std::int64_t step) const {
-  SgdStep numbers;
-  numbers.weight_decay = static_cast<float>(settings_.weight_decay);
-  numbers.momentum = static_cast<float>(settings_.momentum);
-  numbers.nesterov = settings_.nesterov;
-  numbers.rate = static_cast<float>(rate_.at(step));
-  return numbers;
-}
-
-AdamStep StepRule::adam_step(std::int64_t step, std::int64_t count) const {
+StepNumbers StepRule::numbers(std::int64_t step, std::int64_t count) const {
   const double lr = rate_.at(step);
+  return method() == Method::adam ? adam_numbers(lr, count) : sgd_numbers(lr);
+}
+
+StepNumbers StepRule::sgd_numbers(double lr) const {
+  StepNumbers n;
+  n.weight_decay = static_cast<float>(settings_.weight_decay);
+  n.beta1 = static_cast<float>(settings_.momentum);
+  n.rate = static_cast<float>(lr);
+  return n;
+}
+
+StepNumbers StepRule::adam_numbers(double lr, std::int64_t count) const {
   const bool decoupled = settings_.kind == config::OptimizerKind::adamw;
   const auto updates = static_cast<double>(count);
-  AdamStep numbers;
-  numbers.weight_decay = static_cast<float>(decoupled ? 0 : settings_.weight_decay);
-  numbers.weight_scale = static_cast<float>(decoupled ? 1 - lr * settings_.weight_decay : 1);
-  numbers.beta1 = static_cast<float>(settings_.beta1);
-  numbers.gradient_share = static_cast<float>(1 - settings_.beta1);
-  numbers.beta2 = static_cast<float>(settings_.beta2);
-  numbers.square_share = static_cast<float>(1 - settings_.beta2);
-  numbers.rate = static_cast<float>(lr / (1 - std::pow(settings_.beta1, updates)));
-  numbers.deviation_scale = static_cast<float>(std::sqrt(1 - std::pow(settings_.beta2, updates)));
-  numbers.epsilon = static_cast<float>(settings_.epsilon);
-  return numbers;
+  StepNumbers n;
+  n.weight_decay = static_cast<float>(decoupled ? 0 : settings_.weight_decay);
+  n.weight_scale = static_cast<float>(decoupled ? 1 - lr * settings_.weight_decay : 1);
+  n.beta1 = static_cast<float>(settings_.beta1);
+  n.gradient_share = static_cast<float>(1 - settings_.beta1);
+  n.beta2 = static_cast<float>(settings_.beta2);
+  n.square_share = static_cast<float>(1 - settings_.beta2);
+  n.rate = static_cast<float>(lr / (1 - std::pow(settings_.beta1, updates)));
+  n.deviation_scale = static_cast<float>(std::sqrt(1 - std::pow(settings_.beta2, updates)));
+  n.epsilon = static_cast<float>(settings_.epsilon);
+  return n;
 }
 
 }  // namespace tandem::models

@@ -1,0 +1,10 @@
+add_library(tandem_test_quadratic STATIC support/plain_training.cpp support/quadratic_replica.cpp)
+target_include_directories(tandem_test_quadratic PUBLIC ${CMAKE_CURRENT_SOURCE_DIR})
+target_link_libraries(tandem_test_quadratic PUBLIC tandem_actors PRIVATE tandem_build_flags)
+
+tandem_test(actors_test
+  SOURCES actors/exactness_test.cpp actors/failures_test.cpp actors/run_test.cpp
+  LIBRARIES tandem_test_quadratic TIMEOUT 300)
+tandem_test(run_book_test
+  SOURCES actors/run_book_test.cpp
+  LIBRARIES tandem_test_quadratic tandem_caf)

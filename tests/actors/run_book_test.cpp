@@ -1,0 +1,119 @@
+#include <catch2/catch.hpp>
+
+#include "actors/run_book.h"
+#include "actors/skip_watch.h"
+#include "support/run_job.h"
+
+namespace {
+
+using namespace tandem;
+using namespace tandem::actors;
+using Catch::Contains;
+
+class ManualClock final : public scheduler::Clock {
+ public:
+  scheduler::Time now() const override { return time; }
+  scheduler::Time time{};
+};
+
+struct Book {
+  explicit Book(int workers, int width = 2)
+      : job(test::quadratic_job(workers, 100, width, config::Correction::none)), book(job, observer, clock) {
+    for (int rank = 0; rank < workers; ++rank) book.ready({rank, 5, 5, 10, {"w [5]"}});
+    book.start();
+    book.permits();
+  }
+  static Iteration computed(std::int64_t step, std::int64_t applied) {
+    Iteration iteration;
+    iteration.step = step;
+    iteration.applied = applied;
+    iteration.computed = true;
+    iteration.samples = 4;
+    iteration.loss_sum = 8;
+    return iteration;
+  }
+
+  config::Job job;
+  test::KeepingObserver observer;
+  std::shared_ptr<ManualClock> clock = std::make_shared<ManualClock>();
+  RunBook book;
+};
+
+}  // namespace
+
+TEST_CASE("a report that breaks the width is an error that names the worker") {
+  Book b(2);
+  b.book.iterations({0, {Book::computed(0, 0), Book::computed(1, 0)}});
+  CHECK_THROWS_WITH(b.book.iterations({1, {Book::computed(2, 0)}}),
+                    Contains("worker 1") && Contains("3 steps in flight"));
+}
+
+TEST_CASE("progress counts the steps that every worker has done, and means over samples") {
+  Book b(2);
+  b.clock->time = std::chrono::seconds(2);
+  b.book.iterations({0, {Book::computed(0, 0), Book::computed(1, 0)}});
+  b.clock->time = std::chrono::seconds(4);
+  b.book.iterations({1, {Book::computed(0, 0)}});
+  REQUIRE(b.observer.progress.size() == 2);
+  CHECK(b.observer.progress[0].steps_done == 0);
+  CHECK(b.observer.progress[1].steps_done == 1);
+  CHECK(b.observer.progress[1].loss == 2);
+  CHECK(b.observer.progress[1].samples_per_second == 2);
+}
+
+TEST_CASE("an evaluation is told once all workers' shares are there") {
+  Book b(2);
+  b.book.evaluation({0, 10, 100, 50.0, 90, 1000});
+  CHECK(b.observer.tests.empty());
+  b.book.evaluation({1, 20, 100, 50.0, 90, 1000});
+  CHECK(b.observer.tests.empty());
+  b.book.evaluation({1, 10, 300, 150.0, 210, 1000});
+  REQUIRE(b.observer.tests.size() == 1);
+  CHECK(b.observer.tests[0].accuracy == Approx(0.75));
+  CHECK(b.observer.tests[0].loss == Approx(0.5));
+  CHECK(b.observer.tests[0].epoch == 1);
+}
+
+TEST_CASE("of several failures the cause comes first, whatever order they came in") {
+  Book b(2);
+  b.book.failed({"reducer", 0, 3, "aborted", true});
+  b.book.failed({"worker", 1, 4, "bad shard", false});
+  const std::string text = b.book.failure_text(false);
+  CHECK(text == "worker 1 at step 4: bad shard\n  in consequence, reducer 0 at step 3: aborted");
+  CHECK_THAT(b.book.failure_text(true), Contains("worker 0 has not ended") && Contains("reducer 1 has not ended"));
+}
+
+TEST_CASE("workers whose data differ are found before the start") {
+  const config::Job job = test::quadratic_job(2, 10, 1, config::Correction::none);
+  test::KeepingObserver observer;
+  RunBook book(job, observer, std::make_shared<ManualClock>());
+  book.ready({0, 5, 5, 10, {"w [5]"}});
+  CHECK_THROWS_WITH(book.ready({1, 5, 5, 11, {"w [5]"}}), Contains("10 steps an epoch on rank 0") && Contains("11"));
+}
+
+TEST_CASE("the rank to blame ends a row of skipped updates, others go on") {
+  SkipWatch blamed(1);
+  SkipWatch other(0);
+  comm::Mean mean;
+  mean.weight = 1;
+  mean.finite = false;
+  mean.non_finite_rank = 1;
+  for (mean.step = 0; mean.step < 4; ++mean.step) {
+    CHECK_FALSE(blamed.is_to_be_applied(mean));
+    CHECK_FALSE(other.is_to_be_applied(mean));
+  }
+  CHECK_FALSE(other.is_to_be_applied(mean));
+  CHECK_THROWS_WITH(blamed.is_to_be_applied(mean), Contains("0 to 4") && Contains("rank 1"));
+}
+
+TEST_CASE("a finite mean ends a row of skipped updates; a mean without samples is not applied") {
+  SkipWatch watch(0);
+  comm::Mean bad;
+  bad.weight = 1;
+  bad.finite = false;
+  comm::Mean good;
+  good.weight = 1;
+  for (int i = 0; i < 20; ++i) CHECK(watch.is_to_be_applied(i % 3 == 0 ? good : bad) == (i % 3 == 0));
+  good.weight = 0;
+  CHECK_FALSE(watch.is_to_be_applied(good));
+}

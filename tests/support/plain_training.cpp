@@ -1,0 +1,103 @@
+#include "support/plain_training.h"
+
+#include <cmath>
+#include <deque>
+
+namespace tandem::test {
+namespace {
+
+using config::OptimizerKind;
+using Vector = std::vector<float>;
+
+// Weights with the state of their optimizer; a copy of it is a scratch copy.
+struct Weights {
+  const config::Optimizer settings;
+  Vector w;
+  Vector m = Vector(w.size());
+  Vector v = Vector(w.size());
+  int count = 0;
+
+  void step(const Vector& gradient) {
+    ++count;
+    for (std::size_t i = 0; i < w.size(); ++i) step_one(i, gradient[i], true);
+  }
+  void momentum_alone() {
+    ++count;
+    for (std::size_t i = 0; i < w.size(); ++i) step_one(i, 0, false);
+  }
+
+ private:
+  void step_one(std::size_t i, float g, bool real) {
+    const auto lr = static_cast<float>(settings.lr);
+    const auto decay = static_cast<float>(real ? settings.weight_decay : 0);
+    if (settings.kind == OptimizerKind::sgd) {
+      const auto mu = static_cast<float>(settings.momentum);
+      g += decay * w[i];
+      m[i] = mu * m[i] + g;
+      w[i] -= lr * (settings.nesterov && real ? g + mu * m[i] : m[i]);
+      return;
+    }
+    if (settings.kind == OptimizerKind::adam) g += decay * w[i];
+    if (settings.kind == OptimizerKind::adamw) w[i] *= 1 - lr * decay;
+    m[i] = static_cast<float>(settings.beta1 * m[i] + (1 - settings.beta1) * g);
+    if (real) v[i] = static_cast<float>(settings.beta2 * v[i] + (1 - settings.beta2) * g * g);
+    const double m_hat = m[i] / (1 - std::pow(settings.beta1, count));
+    const double v_hat = v[i] / (1 - std::pow(settings.beta2, count));
+    w[i] -= static_cast<float>(settings.lr * m_hat / (std::sqrt(v_hat) + settings.epsilon));
+  }
+};
+
+struct InFlight {
+  std::vector<Vector> own;  // by rank
+  Vector mean;
+};
+
+Vector where_gradient_is_taken(const Weights& weights, const std::deque<InFlight>& in_flight, std::size_t rank,
+                               config::Correction correction) {
+  Weights scratch = weights;
+  for (const InFlight& step : in_flight) {
+    if (correction == config::Correction::local) scratch.step(step.own[rank]);
+    if (correction == config::Correction::momentum) scratch.momentum_alone();
+  }
+  return scratch.w;
+}
+
+InFlight compute_step(const config::Job& job, const Quadratic& problem, std::int64_t step, const Weights& weights,
+                      const std::deque<InFlight>& in_flight) {
+  InFlight result{{}, Vector(problem.size)};
+  double samples = 0;
+  for (int rank = 0; rank < job.training.workers; ++rank) samples += static_cast<double>(problem.samples(step, rank));
+  for (int rank = 0; rank < job.training.workers; ++rank) {
+    const Vector at =
+        where_gradient_is_taken(weights, in_flight, static_cast<std::size_t>(rank), job.topology.correction);
+    result.own.push_back(problem.gradient(step, rank, at));
+    const auto share = static_cast<float>(static_cast<double>(problem.samples(step, rank)) / samples);
+    for (std::size_t i = 0; i < problem.size; ++i) result.mean[i] += share * result.own.back()[i];
+  }
+  return result;
+}
+
+}  // namespace
+
+std::vector<Vector> plain_training(const config::Job& job, const Quadratic& problem, std::int64_t steps) {
+  Weights weights{job.optimizer, {}};
+  for (std::size_t i = 0; i < problem.size; ++i) weights.w.push_back(problem.first_weight(i));
+  weights.m.resize(problem.size);
+  weights.v.resize(problem.size);
+  std::vector<Vector> history;
+  std::deque<InFlight> in_flight;
+  const auto apply_oldest = [&] {
+    weights.step(in_flight.front().mean);
+    in_flight.pop_front();
+    history.push_back(weights.w);
+  };
+  for (std::int64_t step = 0; step < steps; ++step) {
+    const auto width = static_cast<std::size_t>(step < job.topology.warmup_steps ? 1 : job.topology.width);
+    while (in_flight.size() >= width) apply_oldest();
+    in_flight.push_back(compute_step(job, problem, step, weights, in_flight));
+  }
+  while (!in_flight.empty()) apply_oldest();
+  return history;
+}
+
+}  // namespace tandem::test

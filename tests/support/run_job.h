@@ -1,0 +1,47 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "actors/run.h"
+#include "support/quadratic_replica.h"
+
+namespace tandem::test {
+
+/// Keeps what it is told; calls `on_step_report` with each progress.
+class KeepingObserver : public actors::RunObserver {
+ public:
+  void on_progress(const actors::Progress& report) override {
+    progress.push_back(report);
+    on_step_report(report);
+  }
+  void on_test(const actors::TestResult& result) override { tests.push_back(result); }
+  void on_warning(const std::string& text) override { warnings.push_back(text); }
+
+  std::function<void(const actors::Progress&)> on_step_report = [](const actors::Progress&) {};
+  std::vector<actors::Progress> progress;
+  std::vector<actors::TestResult> tests;
+  std::vector<std::string> warnings;
+};
+
+/// A job for a quadratic: sgd, so many steps.
+inline config::Job quadratic_job(int workers, std::int64_t steps, int width, config::Correction correction) {
+  config::Job job;
+  job.training.workers = workers;
+  job.training.epochs = steps;
+  job.training.steps = steps;
+  job.optimizer.lr = 0.05;
+  job.topology.width = width;
+  job.topology.correction = correction;
+  job.run.evaluate_epochs = false;
+  return job;
+}
+
+inline actors::RunSummary run_quadratic(const config::Job& job, const std::shared_ptr<Experiment>& experiment) {
+  KeepingObserver observer;
+  actors::LocalRun run(job, make_quadratic_replicas(job, experiment), observer);
+  return run.wait();
+}
+
+}  // namespace tandem::test
