@@ -18,6 +18,8 @@
 //   3. A rank's collectives and point-to-point calls come from one thread at a time. abort() may be called from any
 //      thread, any number of times; the first reason stays.
 //   4. After all_reduce_mean every rank sees the same bits.
+//   5. A rank that does not exist, or a weight that is negative or not finite, is std::invalid_argument on the rank
+//      that gave it; that call did nothing, and the group lives on.
 namespace tandem::comm {
 
 using Step = std::int64_t;
@@ -54,8 +56,8 @@ struct Contribution {
 /// The mean over all ranks' samples: sum(weight * values) / sum(weight), summed in rank order in float32.
 struct Mean {
   Step step = 0;
-  /// Owned by the group. Valid until this rank enters the `results_kept`-th next all_reduce_mean. All zero if the sum of
-  /// weights is 0.
+  /// Owned by the group. Valid until this rank enters the `results_kept`-th next all_reduce_mean. All zero if the sum
+  /// of weights is 0.
   std::span<const float> values;
   double weight = 0;
   /// False if any value of the mean is NaN or infinite.

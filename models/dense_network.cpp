@@ -1,6 +1,12 @@
 #include "models/dense_network.h"
 
-#include <ATen/ATen.h>
+#include <ATen/core/Tensor.h>
+#include <ATen/ops/addmm.h>
+#include <ATen/ops/empty.h>
+#include <ATen/ops/from_blob.h>
+#include <ATen/ops/mm.h>
+#include <ATen/ops/sum.h>
+#include <ATen/ops/threshold_backward.h>
 #include <c10/core/InferenceMode.h>
 
 #include <cassert>

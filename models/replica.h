@@ -82,7 +82,8 @@ class Replica {
 
   /// Applies `updates`, mean gradients in step order, to the true weights and optimizer state; then predicts the
   /// weights for the next compute() from the gradients in flight, in step order. One pass over the vector where there
-  /// is at most one update. A prediction by own gradients leaves out those that are not finite, as their updates will be.
+  /// is at most one update. A prediction by own gradients leaves out those that are not finite, as their updates will
+  /// be.
   virtual void advance(std::span<const StepGradient> updates, Prediction prediction,
                        std::span<const StepGradient> in_flight) = 0;
 

@@ -5,9 +5,12 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <functional>
+#include <memory>
 #include <numeric>
 #include <stdexcept>
 #include <utility>
+#include <vector>
 
 #include "models/cross_entropy.h"
 #include "models/dataset.h"

@@ -54,10 +54,12 @@ int bench_step(const BenchStepArguments& arguments) {
   const config::Job job = arguments.job.read();
   const models::ReplicaFactory replicas = models::make_torch_replicas(job, threads_per_worker(job));
   const std::int64_t steps = steps_for(arguments.seconds, job, replicas);
-  std::vector<double> compute, step, ratio;
+  std::vector<double> compute, step, step_mean, ratio;
   for (int round = 0; round < arguments.rounds; ++round) {
     compute.push_back(scheduler::seconds(actors::compute_only(job, replicas, steps).median()));
-    step.push_back(scheduler::seconds(train_steps(job, replicas, steps).median()));
+    const DurationHistogram steps_taken = train_steps(job, replicas, steps);
+    step.push_back(scheduler::seconds(steps_taken.median()));
+    step_mean.push_back(scheduler::seconds(steps_taken.total()) / static_cast<double>(steps_taken.count()));
     ratio.push_back(step.back() / compute.back());
   }
   const ordered_json json = {
@@ -71,6 +73,7 @@ int bench_step(const BenchStepArguments& arguments) {
       {"rounds", arguments.rounds},
       {"steps_per_round", steps},
       {"step_seconds", median(step)},
+      {"step_seconds_mean", median(step_mean)},
       {"compute_only_seconds", median(compute)},
       {"ratio", median(ratio)},
       {"ratio_min", *std::min_element(ratio.begin(), ratio.end())},

@@ -1,0 +1,20 @@
+#include "comm/error_text.h"
+
+#include <array>
+#include <cstdio>
+
+namespace tandem::comm {
+
+std::string seconds_text(Duration duration) {
+  std::array<char, 32> text{};
+  std::snprintf(text.data(), text.size(), "%.3f s", std::chrono::duration<double>(duration).count());
+  return text.data();
+}
+
+std::string ranks_text(std::span<const int> ranks) {
+  std::string text = ranks.size() == 1 ? "rank " : "ranks ";
+  for (std::size_t i = 0; i < ranks.size(); ++i) text += (i == 0 ? "" : ", ") + std::to_string(ranks[i]);
+  return text;
+}
+
+}  // namespace tandem::comm
