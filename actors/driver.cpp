@@ -44,13 +44,14 @@ class Driver {
   }
 
   void evaluation(const EvaluationReport& report) { book_.evaluation(report); }
+  void spans(const Spans& spans) { book_.spans(spans); }
   void finished(const Finished& actor) { book_.finished(actor); }
 
   void fail(const Failed& failure) {
     const bool first = !book_.has_failed();
     book_.failed(failure);
     if (!first) return;
-    self_->send(options_.node, Abort{describe(failure)});
+    self_->send(options_.node, Abort{"the run has failed"});
     self_->delayed_send(self_, options_.grace, GraceOver{});
   }
 
@@ -108,6 +109,7 @@ caf::behavior driver(caf::event_based_actor* self, DriverOptions options) {
       [=](const WorkerReady& message) { state->handle([&] { state->ready(message); }); },
       [=](const IterationReport& message) { state->handle([&] { state->iterations(message); }); },
       [=](const EvaluationReport& message) { state->handle([&] { state->evaluation(message); }); },
+      [=](const Spans& message) { state->handle([&] { state->spans(message); }); },
       [=](const Finished& message) { state->handle([&] { state->finished(message); }); },
       [=](const Failed& message) { state->handle([&] { state->fail(message); }); },
       [=](Interrupt) { state->handle([&] { state->interrupt(); }); },

@@ -2,14 +2,13 @@
 
 #include <caf/all.hpp>
 
+#include <functional>
 #include <stdexcept>
 #include <string>
 
 #include "actors/messages.h"
-#include "comm/communicator.h"
 #include "scheduler/timeline.h"
 
-// How workers and reducers tell the driver that they have ended: each sends exactly one Finished or Failed, last.
 namespace tandem::actors {
 
 /// Thrown in an actor that was told to end before it was done: a consequence of an error elsewhere.
@@ -18,28 +17,18 @@ class Stopped : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-Finished finished(const std::string& actor, int rank, const scheduler::SpanRecorder& spans);
+/// What an actor that blocks has to say of itself.
+struct Actor {
+  std::string name;  ///< "worker" or "reducer"
+  int rank = 0;
+  std::function<void()> run;
+  std::function<std::int64_t()> step;  ///< where it is, or was when it ended
+  std::function<void()> report;        ///< sends what it has not reported yet
+  const scheduler::SpanRecorder& spans;
+};
 
-/// Runs `body`; if it throws, sends what `failed` returns (actor, rank, step) to `driver` with the error's message.
-template <class Body, class Describe>
-void report_failure(caf::blocking_actor* self, const caf::actor& driver, Body body, Describe failed) {
-  const auto send = [&](const std::string& what, bool consequence) {
-    Failed failure = failed();
-    failure.what = what;
-    failure.consequence = consequence;
-    self->send(driver, failure);
-  };
-  try {
-    body();
-  } catch (const Stopped& error) {
-    send(error.what(), true);
-  } catch (const comm::AbortedError& error) {
-    send(error.what(), true);
-  } catch (const std::exception& error) {
-    send(error.what(), false);
-  } catch (...) {
-    send("an exception of unknown type", false);
-  }
-}
+/// Runs an actor to its end and tells the driver how it ended: what it has not reported yet, its spans, and then, last,
+/// Finished, or Failed with the message of what it threw.
+void run_to_end(caf::blocking_actor* self, const caf::actor& driver, const Actor& actor);
 
 }  // namespace tandem::actors

@@ -12,7 +12,8 @@ struct GradientSlot {
   std::vector<float> gradient;
   double weight = 0;  ///< samples that the gradient is the mean of
   comm::Mean mean;
-  scheduler::Time exchange{};  ///< how long the exchange took
+  scheduler::Time exchange{};    ///< how long the exchange took
+  std::uint64_t bytes_sent = 0;  ///< by the exchange, over a network
 };
 
 /// The buffers of one worker and its reducer, which take turns: the worker fills the slot of a step and sends

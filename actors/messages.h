@@ -17,8 +17,8 @@
 //   reducer -> worker    UpdateReady         slot `step` holds the mean
 //   worker  -> driver    IterationReport     timings of the last steps
 //   worker  -> driver    EvaluationReport    its share of the test set
-//   worker  -> driver    Finished            it ended in order, with its spans
-//   reducer -> driver    Finished
+//   worker, reducer -> driver    Spans       its timeline, just before one of these two, its last message:
+//   worker, reducer -> driver    Finished    it ended in order
 //   any     -> driver    Failed              it ended with an error
 //   driver  -> node      Abort               unblock and end everyone on this host
 //   node    -> worker, reducer   Stop        end now
@@ -77,6 +77,7 @@ struct Iteration {
   std::int64_t forward_ns = 0;
   std::int64_t backward_ns = 0;
   std::vector<std::int64_t> exchange_ns;  ///< of the updates applied in this turn
+  std::uint64_t bytes_sent = 0;           ///< by their exchanges
 };
 
 struct IterationReport {
@@ -101,12 +102,16 @@ struct SpanRecord {
   std::uint8_t phase = 0;
 };
 
-struct Finished {
+struct Spans {
   std::string actor;  ///< "worker" or "reducer"
   std::int32_t rank = 0;
   std::vector<SpanRecord> spans;
-  std::uint64_t spans_lost = 0;
-  std::uint64_t bytes_sent = 0;
+  std::uint64_t lost = 0;  ///< older ones that were not kept
+};
+
+struct Finished {
+  std::string actor;  ///< "worker" or "reducer"
+  std::int32_t rank = 0;
 };
 
 struct Failed {
@@ -156,7 +161,7 @@ auto inspect(Inspector& f, UpdateReady& x) {
 template <class Inspector>
 auto inspect(Inspector& f, Iteration& x) {
   return f(x.step, x.applied, x.computed, x.samples, x.loss_sum, x.correct, x.skipped, x.step_ns, x.wait_ns, x.apply_ns,
-           x.data_ns, x.forward_ns, x.backward_ns, x.exchange_ns);
+           x.data_ns, x.forward_ns, x.backward_ns, x.exchange_ns, x.bytes_sent);
 }
 template <class Inspector>
 auto inspect(Inspector& f, IterationReport& x) {
@@ -171,8 +176,12 @@ auto inspect(Inspector& f, SpanRecord& x) {
   return f(x.begin_ns, x.end_ns, x.step, x.phase);
 }
 template <class Inspector>
+auto inspect(Inspector& f, Spans& x) {
+  return f(x.actor, x.rank, x.spans, x.lost);
+}
+template <class Inspector>
 auto inspect(Inspector& f, Finished& x) {
-  return f(x.actor, x.rank, x.spans, x.spans_lost, x.bytes_sent);
+  return f(x.actor, x.rank);
 }
 template <class Inspector>
 auto inspect(Inspector& f, Failed& x) {
@@ -212,6 +221,7 @@ CAF_ADD_TYPE_ID(tandem, (tandem::actors::Iteration))
 CAF_ADD_TYPE_ID(tandem, (tandem::actors::IterationReport))
 CAF_ADD_TYPE_ID(tandem, (tandem::actors::EvaluationReport))
 CAF_ADD_TYPE_ID(tandem, (tandem::actors::SpanRecord))
+CAF_ADD_TYPE_ID(tandem, (tandem::actors::Spans))
 CAF_ADD_TYPE_ID(tandem, (tandem::actors::Finished))
 CAF_ADD_TYPE_ID(tandem, (tandem::actors::Failed))
 CAF_ADD_TYPE_ID(tandem, (tandem::actors::Abort))

@@ -64,7 +64,8 @@ class Node {
     const auto slots = std::make_shared<GradientSlots>(options_.job.topology.width);
     ReducerOptions reducing;
     reducing.rank = rank;
-    reducing.exchange = topology(options_.job.topology.kind).exchange(*ranks_[static_cast<std::size_t>(rank)]);
+    reducing.topology = &topology(options_.job.topology.kind);
+    reducing.ranks = ranks_[static_cast<std::size_t>(rank)].get();
     reducing.slots = slots;
     reducing.clock = options_.run.clock;
     reducing.spans_kept = options_.run.spans_kept;

@@ -19,17 +19,19 @@ class Reducer {
     bool stopped = false;
     self_->do_receive([&](const GradientReady& ready) { exchange(ready.step); }, [&](const Stop&) { stopped = true; })
         .until([&] { return stopped; });
-    self_->send(options_.driver, finished("reducer", options_.rank, spans_));
   }
 
   comm::Step step() const { return step_; }
+  const scheduler::SpanRecorder& spans() const { return spans_; }
 
  private:
   void exchange(comm::Step step) {
     step_ = step;
     const Time begin = options_.clock->now();
     GradientSlot& slot = options_.slots->of(step);
-    slot.mean = options_.exchange({step, slot.gradient, slot.weight});
+    const std::uint64_t sent_before = options_.ranks->bytes_sent();
+    slot.mean = options_.topology->exchange(*options_.ranks, {step, slot.gradient, slot.weight});
+    slot.bytes_sent = options_.ranks->bytes_sent() - sent_before;
     const Time end = options_.clock->now();
     slot.exchange = end - begin;
     spans_.record(Phase::exchange, step, begin, end);
@@ -46,11 +48,13 @@ class Reducer {
 
 void reducer(caf::blocking_actor* self, const ReducerOptions& options) {
   Reducer state(self, options);
-  report_failure(
-      self, options.driver, [&] { state.run(); },
-      [&] {
-        return Failed{"reducer", options.rank, state.step(), {}, false};
-      });
+  run_to_end(self, options.driver,
+             {.name = "reducer",
+              .rank = options.rank,
+              .run = [&] { state.run(); },
+              .step = [&] { return state.step(); },
+              .report = [] {},
+              .spans = state.spans()});
 }
 
 }  // namespace tandem::actors

@@ -12,7 +12,9 @@ namespace tandem::actors {
 
 struct ReducerOptions {
   int rank = 0;
-  Exchange exchange;
+  const TopologyRow* topology = nullptr;
+  /// This rank's end; outlives the actor.
+  comm::Communicator* ranks = nullptr;
   std::shared_ptr<GradientSlots> slots;
   std::shared_ptr<const scheduler::Clock> clock;
   std::size_t spans_kept = 0;

@@ -29,9 +29,11 @@ struct LocalRun::Impl {
   std::future<Outcome> outcome;
 
   void take_down(const Outcome& end) {
-    caf::anon_send_exit(node, caf::exit_reason::user_shutdown);
-    if (!end.stuck) return;
-    // Actors that are stuck hold on to the system; it cannot be taken down under them.
+    if (!end.stuck) {
+      caf::anon_send_exit(node, caf::exit_reason::user_shutdown);
+      return;
+    }
+    // Actors that are stuck hold on to the system, and to what their node owns: neither can be taken down under them.
     (void)system.release();
     (void)config.release();
   }

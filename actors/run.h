@@ -39,8 +39,8 @@ struct TestResult {
   double wall_seconds = 0;
 };
 
-/// Watches a run. Called on the driver's thread, one call at a time; must not block for long. An exception ends the
-/// run.
+/// Watches a run. on_warning is called before the run starts, on the thread that makes it; the others on the driver's
+/// thread, one call at a time. Must not block for long. An exception ends the run.
 class RunObserver {
  public:
   virtual ~RunObserver() = default;
@@ -55,14 +55,16 @@ struct RunSummary {
   std::int64_t steps = 0;
   std::int64_t samples = 0;
   std::int64_t parameters = 0;
-  std::int64_t skipped_updates = 0;      ///< steps whose mean gradient was not finite
-  double wall_seconds = 0;               ///< from the start of run to its end
-  double training_seconds = 0;           ///< from the first permit to the last update, evaluations left out
-  std::uint64_t bytes_sent = 0;          ///< by one worker, over a network
-  double overlap = 0;                    ///< share of the exchange hidden behind compute, mean over the workers
-  std::optional<double> loss;            ///< training loss, mean over the samples of the last epoch
-  std::optional<TestResult> test;        ///< the last one
-  scheduler::DurationHistogram step;     ///< from gradient to gradient, evaluations left out
+  std::int64_t skipped_updates = 0;  ///< steps whose mean gradient was not finite
+  double wall_seconds = 0;           ///< from the start of run to its end
+  double training_seconds = 0;       ///< from the first permit to the last update, evaluations left out
+  std::uint64_t bytes_sent = 0;      ///< by a worker over a network, mean over the workers
+  std::uint64_t spans_lost = 0;      ///< older ones that `tracks` no longer holds
+  double overlap = 0;                ///< share of the exchange hidden behind compute, mean over the workers
+  std::optional<double> loss;        ///< training loss, mean over the samples of the last epoch
+  std::optional<TestResult> test;    ///< the last one
+  /// From gradient to gradient, evaluations left out; so without each worker's first step, as `compute` and `phases`.
+  scheduler::DurationHistogram step;
   scheduler::DurationHistogram compute;  ///< data, forward and backward of a step
   std::vector<scheduler::DurationHistogram> phases =
       std::vector<scheduler::DurationHistogram>(scheduler::phase_count);  ///< by scheduler::Phase

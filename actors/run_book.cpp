@@ -30,14 +30,14 @@ void compare(const WorkerReady& first, const WorkerReady& other) {
   }
 }
 
-}  // namespace
-
 std::string describe(const Failed& failure) {
   const std::string where =
       failure.actor == "driver" ? failure.actor : fmt::format("{} {}", failure.actor, failure.rank);
   const std::string when = failure.step < 0 ? "" : fmt::format(" at step {}", failure.step);
   return fmt::format("{}{}: {}", where, when, failure.what);
 }
+
+}  // namespace
 
 void RunBook::Sums::add(std::int64_t more_samples, double more_loss, std::int64_t more_correct) {
   samples += more_samples;
@@ -61,8 +61,7 @@ void RunBook::ready(const WorkerReady& worker) {
 void RunBook::start() {
   const WorkerReady& worker = ready_.begin()->second;
   steps_per_epoch_ = worker.steps_per_epoch;
-  total_steps_ = job_.training.epochs * steps_per_epoch_;
-  if (job_.training.steps) total_steps_ = std::min(total_steps_, *job_.training.steps);
+  total_steps_ = config::total_steps(job_.training, steps_per_epoch_);
   summary_.parameters = static_cast<std::int64_t>(worker.parameter_count);
   rate_.emplace(job_.optimizer, job_.schedule, total_steps_);
   scheduler::PermitPlanOptions options;
@@ -94,24 +93,28 @@ void RunBook::iterations(const IterationReport& report) {
 }
 
 void RunBook::count(int rank, const Iteration& iteration) {
-  const auto add = [&](Phase phase, std::int64_t ns) {
-    summary_.phases[static_cast<std::size_t>(phase)].add(Time(ns));
-  };
-  add(Phase::wait, iteration.wait_ns);
-  add(Phase::apply, iteration.apply_ns);
   for (const std::int64_t ns : iteration.exchange_ns) add(Phase::exchange, ns);
+  bytes_sent_ += iteration.bytes_sent;
   if (rank == 0) summary_.skipped_updates += iteration.skipped;
   if (!iteration.computed) return;
-  add(Phase::data, iteration.data_ns);
-  add(Phase::forward, iteration.forward_ns);
-  add(Phase::backward, iteration.backward_ns);
-  summary_.compute.add(Time(iteration.data_ns + iteration.forward_ns + iteration.backward_ns));
-  if (iteration.step_ns >= 0) summary_.step.add(Time(iteration.step_ns));
+  if (iteration.step_ns >= 0) add_step(iteration);
   steps_of_[static_cast<std::size_t>(rank)] = iteration.step + 1;
   summary_.samples += iteration.samples;
   since_report_.add(iteration.samples, iteration.loss_sum, iteration.correct);
   add_to_epoch(iteration);
 }
+
+void RunBook::add_step(const Iteration& iteration) {
+  add(Phase::wait, iteration.wait_ns);
+  add(Phase::apply, iteration.apply_ns);
+  add(Phase::data, iteration.data_ns);
+  add(Phase::forward, iteration.forward_ns);
+  add(Phase::backward, iteration.backward_ns);
+  summary_.compute.add(Time(iteration.data_ns + iteration.forward_ns + iteration.backward_ns));
+  summary_.step.add(Time(iteration.step_ns));
+}
+
+void RunBook::add(Phase phase, std::int64_t ns) { summary_.phases[static_cast<std::size_t>(phase)].add(Time(ns)); }
 
 void RunBook::add_to_epoch(const Iteration& iteration) {
   epochs_[iteration.step / steps_per_epoch_].add(iteration.samples, iteration.loss_sum, iteration.correct);
@@ -120,7 +123,8 @@ void RunBook::add_to_epoch(const Iteration& iteration) {
 
 void RunBook::report_if_due(bool at_the_end) {
   const Time now = clock_->now();
-  const bool due = scheduler::seconds(now - reported_) >= job_.run.report_seconds;
+  const double interval = scheduler::seconds(now - reported_);
+  const bool due = interval >= job_.run.report_seconds;
   if (since_report_.samples == 0 || !(due || at_the_end)) return;
   Progress progress;
   progress.steps_done = steps_done();
@@ -129,7 +133,10 @@ void RunBook::report_if_due(bool at_the_end) {
   progress.loss = since_report_.mean_loss();
   progress.train_accuracy = since_report_.accuracy();
   progress.learning_rate = rate_->at(std::max<std::int64_t>(0, progress.steps_done - 1));
-  progress.samples_per_second = static_cast<double>(since_report_.samples) / scheduler::seconds(now - reported_);
+  // Workers report in batches, so that over a short while the pace says nothing.
+  progress.samples_per_second = interval > job_.run.report_seconds / 2
+                                    ? static_cast<double>(since_report_.samples) / interval
+                                    : static_cast<double>(summary_.samples) / training_seconds();
   progress.training_seconds = training_seconds();
   progress.wall_seconds = wall_seconds();
   observer_.on_progress(progress);
@@ -140,7 +147,7 @@ void RunBook::report_if_due(bool at_the_end) {
 void RunBook::evaluation(const EvaluationReport& report) {
   Time& evaluating = evaluating_[static_cast<std::size_t>(report.rank)];
   evaluating += Time(report.duration_ns);
-  summary_.phases[static_cast<std::size_t>(Phase::evaluate)].add(Time(report.duration_ns));
+  add(Phase::evaluate, report.duration_ns);
   Evaluated& evaluated = evaluations_[report.steps_done];
   evaluated.sums.add(report.samples, report.loss_sum, report.correct);
   if (++evaluated.workers < workers()) return;
@@ -157,15 +164,17 @@ void RunBook::evaluation(const EvaluationReport& report) {
   observer_.on_test(result);
 }
 
-void RunBook::finished(const Finished& actor) {
-  ended_.emplace(actor.actor, actor.rank);
-  summary_.bytes_sent = std::max(summary_.bytes_sent, actor.bytes_sent);
-  scheduler::Track track{actor.actor, actor.rank, {}, actor.spans_lost};
-  track.spans.reserve(actor.spans.size());
-  for (const SpanRecord& span : actor.spans) {
+void RunBook::spans(const Spans& spans) {
+  scheduler::Track track{spans.actor, spans.rank, {}, spans.lost};
+  track.spans.reserve(spans.spans.size());
+  for (const SpanRecord& span : spans.spans) {
     track.spans.push_back({Time(span.begin_ns), Time(span.end_ns), span.step, static_cast<Phase>(span.phase)});
   }
-  summary_.tracks.push_back(std::move(track));
+  tracks_[{spans.rank, spans.actor == "worker" ? 0 : 1}] = std::move(track);
+}
+
+void RunBook::finished(const Finished& actor) {
+  ended_.emplace(actor.actor, actor.rank);
   if (all_ended()) report_if_due(true);
 }
 
@@ -184,20 +193,31 @@ double RunBook::training_seconds() const {
 
 double RunBook::wall_seconds() const { return scheduler::seconds(clock_->now() - created_); }
 
+double RunBook::mean_overlap() const {
+  double sum = 0;
+  int pairs = 0;
+  for (int rank = 0; rank < workers(); ++rank) {
+    const auto worker = tracks_.find({rank, 0});
+    const auto reducer = tracks_.find({rank, 1});
+    if (worker == tracks_.end() || reducer == tracks_.end()) continue;
+    sum += scheduler::overlap(worker->second, reducer->second);
+    ++pairs;
+  }
+  return pairs == 0 ? 0 : sum / pairs;
+}
+
 RunSummary RunBook::summary() const {
   RunSummary summary = summary_;
   summary.steps = steps_done();
   summary.wall_seconds = wall_seconds();
   summary.training_seconds = training_seconds();
   if (!epochs_.empty()) summary.loss = epochs_.rbegin()->second.mean_loss();
-  const auto order = [](const scheduler::Track& t) { return std::pair(t.rank, t.actor != "worker"); };
-  std::sort(summary.tracks.begin(), summary.tracks.end(),
-            [&](const auto& a, const auto& b) { return order(a) < order(b); });
-  const std::size_t pairs = summary.tracks.size() / 2;
-  for (std::size_t i = 0; i < pairs; ++i) {
-    summary.overlap +=
-        scheduler::overlap(summary.tracks[2 * i], summary.tracks[2 * i + 1]) / static_cast<double>(pairs);
+  for (const auto& [place, track] : tracks_) {
+    summary.tracks.push_back(track);
+    summary.spans_lost += track.lost;
   }
+  summary.overlap = mean_overlap();
+  summary.bytes_sent = bytes_sent_ / static_cast<std::uint64_t>(workers());
   return summary;
 }
 

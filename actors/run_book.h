@@ -14,9 +14,6 @@
 
 namespace tandem::actors {
 
-/// Actor, rank, step and message in one line.
-std::string describe(const Failed& failure);
-
 /// What the driver knows of its run: who is ready, what was reported, who has ended. Plain state without actors; owner
 /// only. A report that breaks a rule throws std::runtime_error with a message for the user.
 class RunBook {
@@ -39,6 +36,7 @@ class RunBook {
   /// Audits the width and keeps the figures; tells the observer when a report is due.
   void iterations(const IterationReport& report);
   void evaluation(const EvaluationReport& report);
+  void spans(const Spans& spans);
   void finished(const Finished& actor);
   void failed(const Failed& actor);
 
@@ -55,8 +53,11 @@ class RunBook {
   int workers() const { return job_.training.workers; }
   double training_seconds() const;
   double wall_seconds() const;
+  double mean_overlap() const;
   std::int64_t steps_done() const;
   void count(int rank, const Iteration& iteration);
+  void add_step(const Iteration& iteration);
+  void add(scheduler::Phase phase, std::int64_t ns);
   void add_to_epoch(const Iteration& iteration);
   void report_if_due(bool at_the_end);
 
@@ -88,14 +89,15 @@ class RunBook {
 
   std::vector<std::int64_t> steps_of_;       // by rank
   std::vector<scheduler::Time> evaluating_;  // by rank
+  std::uint64_t bytes_sent_ = 0;             // by all workers
   Sums since_report_;
   std::map<std::int64_t, Sums> epochs_;            // the newest two: workers cross an epoch's end at different times
   std::map<std::int64_t, Evaluated> evaluations_;  // by steps done, until all workers' shares are there
   scheduler::Time reported_{};
-  std::int64_t reported_steps_ = 0;
 
-  RunSummary summary_;
-  std::set<std::pair<std::string, int>> ended_;  // actor and rank
+  std::map<std::pair<int, int>, scheduler::Track> tracks_;  // by rank; its worker's, then its reducer's
+  RunSummary summary_;                                      // but for what summary() works out
+  std::set<std::pair<std::string, int>> ended_;             // actor and rank
   std::vector<Failed> failures_;
 };
 

@@ -6,8 +6,8 @@
 namespace tandem::actors {
 namespace {
 
-Exchange all_reduce(comm::Communicator& ranks) {
-  return [&ranks](const comm::Contribution& gradient) { return ranks.all_reduce_mean(gradient); };
+comm::Mean all_reduce(comm::Communicator& ranks, const comm::Contribution& gradient) {
+  return ranks.all_reduce_mean(gradient);
 }
 
 constexpr std::array rows = {

@@ -39,10 +39,18 @@ class Worker final : models::PhaseListener {
                      [&](const Stop& stop) { throw Stopped(stop.reason); })
         .until([&] { return advance(); });
     self_->send(options_.reducer, Stop{});
-    self_->send(options_.driver, finished("worker", options_.rank, spans_));
   }
 
   scheduler::Step step() const { return window_.step(); }
+  const scheduler::SpanRecorder& spans() const { return spans_; }
+
+  // Sends the turns that the driver does not know yet.
+  void report() {
+    last_report_ = now();
+    if (iterations_.empty()) return;
+    self_->send(options_.driver, IterationReport{options_.rank, std::move(iterations_)});
+    iterations_.clear();
+  }
 
  private:
   void build_replica() {
@@ -136,10 +144,12 @@ class Worker final : models::PhaseListener {
     for (scheduler::Step step = due.first; step < due.end; ++step) {
       const GradientSlot& slot = options_.slots->of(step);
       iteration_.exchange_ns.push_back(slot.exchange.count());
+      iteration_.bytes_sent += slot.bytes_sent;
       if (skips_.is_to_be_applied(slot.mean)) updates.push_back({step, slot.mean.values});
       iteration_.skipped += slot.mean.finite ? 0 : 1;
     }
-    replica_->advance(updates, options_.prediction, own_gradients(in_flight));
+    const bool predicts = in_flight.count() > 0;
+    replica_->advance(updates, predicts ? options_.prediction : models::Prediction::none, own_gradients(in_flight));
     const Time end = now();
     iteration_.apply_ns = (end - begin).count();
     spans_.record(Phase::apply, iteration_.step, begin, end);
@@ -162,13 +172,6 @@ class Worker final : models::PhaseListener {
     if (last_gradient_) *last_gradient_ += end - begin;
     self_->send(options_.driver, EvaluationReport{options_.rank, window_.step(), result.samples, result.loss_sum,
                                                   result.correct, (end - begin).count()});
-  }
-
-  void report() {
-    last_report_ = now();
-    if (iterations_.empty()) return;
-    self_->send(options_.driver, IterationReport{options_.rank, std::move(iterations_)});
-    iterations_.clear();
   }
 
   void phase_ended(models::ComputePhase phase) override {
@@ -213,11 +216,13 @@ class Worker final : models::PhaseListener {
 
 void worker(caf::blocking_actor* self, const WorkerOptions& options) {
   Worker state(self, options);
-  report_failure(
-      self, options.driver, [&] { state.run(); },
-      [&] {
-        return Failed{"worker", options.rank, state.step(), {}, false};
-      });
+  run_to_end(self, options.driver,
+             {.name = "worker",
+              .rank = options.rank,
+              .run = [&] { state.run(); },
+              .step = [&] { return state.step(); },
+              .report = [&] { state.report(); },
+              .spans = state.spans()});
 }
 
 }  // namespace tandem::actors

@@ -92,6 +92,9 @@ class Communicator {
   /// Waits for the next message with that tag from any rank in `from`; returns the sender's rank.
   virtual int receive_any(std::span<const int> from, std::uint32_t tag, std::span<std::byte> data) = 0;
 
+  /// Bytes that this rank has put on a network so far; none where ranks share memory. From the rank's own thread.
+  virtual std::uint64_t bytes_sent() const = 0;
+
   /// Ends the group: every blocked and every later call on every rank throws AbortedError with `reason`.
   virtual void abort(const std::string& reason) noexcept = 0;
 };

@@ -82,6 +82,8 @@ class End : public Communicator {
     return group_->mailboxes.receive(rank_, from, tag, data);
   }
 
+  std::uint64_t bytes_sent() const override { return 0; }
+
   void abort(const std::string& reason) noexcept override { group_->state.abort(reason); }
 
  private:

@@ -1,8 +1,15 @@
 #include "config/job.h"
 
+#include <algorithm>
+
 #include "config/words.h"
 
 namespace tandem::config {
+
+std::int64_t total_steps(const Training& training, std::int64_t steps_per_epoch) {
+  const std::int64_t steps = training.epochs * steps_per_epoch;
+  return training.steps ? std::min(steps, *training.steps) : steps;
+}
 
 const char* name(DataKind kind) { return word(kind); }
 const char* name(ModelKind kind) { return word(kind); }

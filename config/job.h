@@ -134,6 +134,9 @@ struct Job {
   bool operator==(const Job&) const = default;
 };
 
+/// The steps of the whole run: all epochs, or fewer if training.steps says so.
+std::int64_t total_steps(const Training& training, std::int64_t steps_per_epoch);
+
 /// The names that the job file uses for the values above.
 const char* name(DataKind kind);
 const char* name(ModelKind kind);

@@ -34,11 +34,6 @@ struct SavedHeader {
   bool operator==(const SavedHeader&) const = default;
 };
 
-std::int64_t total_steps(const config::Training& training, std::int64_t steps_per_epoch) {
-  const std::int64_t steps = training.epochs * steps_per_epoch;
-  return training.steps ? std::min(steps, *training.steps) : steps;
-}
-
 class TorchReplica final : public Replica {
  public:
   TorchReplica(const config::Job& job, std::shared_ptr<const Dataset> dataset, int rank, int world_size)
@@ -50,9 +45,10 @@ class TorchReplica final : public Replica {
                   .world_size = world_size,
                   .batch = job.training.batch}),
         network_(make_network(job.model, dataset_->shape, dataset_->classes)),
-        optimizer_(job.optimizer,
-                   LearningRate(job.optimizer, job.schedule, total_steps(job.training, sampler_.steps_per_epoch())),
-                   network_->parameter_count()),
+        optimizer_(
+            job.optimizer,
+            LearningRate(job.optimizer, job.schedule, config::total_steps(job.training, sampler_.steps_per_epoch())),
+            network_->parameter_count()),
         state_(network_->parameter_count() + network_->statistic_count()),
         batch_statistics_(network_->statistic_count()) {
     network_->initialize(job.training.seed, parameters_of(std::span(state_)), statistics_of(std::span(state_)));

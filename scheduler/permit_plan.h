@@ -14,7 +14,6 @@ struct PermitPlanOptions {
   /// Steps at width 1 before `width` takes effect.
   Step warmup_steps = 0;
   int width = 1;
-  int workers = 1;
   /// How far permits reach ahead of the slowest worker: long enough that no step waits for the driver, short enough
   /// that a run can be ended in order soon.
   Time lead = std::chrono::milliseconds(500);

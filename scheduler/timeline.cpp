@@ -80,7 +80,7 @@ double overlap(const Track& worker, const Track& reducer) {
   Time hidden{};
   auto work = worker.spans.begin();
   for (const Span& span : reducer.spans) {
-    if (span.phase != Phase::exchange) continue;
+    if (span.phase != Phase::exchange || worker.spans.empty() || span.begin < worker.spans.front().begin) continue;
     exchanged += span.end - span.begin;
     while (work != worker.spans.end() && work->end <= span.begin) ++work;
     for (auto other = work; other != worker.spans.end() && other->begin < span.end; ++other) {

@@ -53,8 +53,8 @@ struct Track {
 /// on, one row a track in the given order.
 void write_chrome_trace(std::ostream& out, std::span<const Track> tracks);
 
-/// The share of the exchange spans' time in `reducer` during which `worker` was computing or applying, 0 to 1; 0 where
-/// nothing was exchanged.
+/// The share of the exchange spans' time in `reducer` during which `worker` was computing or applying, 0 to 1, over the
+/// exchanges that began after the first span that `worker` still holds; 0 where there are none.
 double overlap(const Track& worker, const Track& reducer);
 
 }  // namespace tandem::scheduler

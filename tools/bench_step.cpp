@@ -29,7 +29,8 @@ class Silent final : public actors::RunObserver {
 
 double median(std::vector<double> values) {
   std::sort(values.begin(), values.end());
-  return values[values.size() / 2];
+  const std::size_t half = values.size() / 2;
+  return values.size() % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2;
 }
 
 DurationHistogram train_steps(config::Job job, const models::ReplicaFactory& replicas, std::int64_t steps) {

@@ -86,6 +86,7 @@ ordered_json to_json(const config::Job& job, const actors::RunSummary& run, cons
       {"apply_seconds", quantiles(run.phase(Phase::apply))},
       {"bytes_sent_per_step", run.steps == 0 ? 0 : run.bytes_sent / static_cast<std::uint64_t>(run.steps)},
       {"overlap", run.overlap},
+      {"spans_lost", run.spans_lost},
       {"loss", nullptr},
       {"test_loss", nullptr},
       {"accuracy", nullptr},

@@ -61,4 +61,5 @@ TEST_CASE("overlap is the share of the exchange beside which the worker worked")
   CHECK(of({span(Phase::exchange, 5, 25)}) == 0.5);
   CHECK(of({span(Phase::exchange, 0, 10), span(Phase::exchange, 30, 40)}) == 0.5);
   CHECK(of({}) == 0.0);
+  CHECK(of({span(Phase::exchange, -20, -10), span(Phase::exchange, 0, 10)}) == 1.0);
 }

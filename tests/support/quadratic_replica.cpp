@@ -6,8 +6,7 @@ namespace tandem::test {
 namespace {
 
 models::LearningRate learning_rate(const config::Job& job, const Quadratic& problem) {
-  const std::int64_t steps = job.training.epochs * problem.steps_per_epoch;
-  return {job.optimizer, job.schedule, std::min(steps, job.training.steps.value_or(steps))};
+  return {job.optimizer, job.schedule, config::total_steps(job.training, problem.steps_per_epoch)};
 }
 
 class QuadraticReplica final : public models::Replica {
