@@ -11,7 +11,7 @@ class Driver {
   Driver(caf::event_based_actor* self, DriverOptions options)
       : self_(self), options_(std::move(options)), book_(options_.job, options_.observer, options_.clock) {
     self_->set_down_handler([this](const caf::down_msg& down) {
-      fail({"node", 0, -1, "ended: " + caf::to_string(down.reason), false});
+      fail({ActorKind::node, 0, -1, "ended: " + caf::to_string(down.reason), false});
     });
     self_->monitor(options_.node);
     self_->send(options_.node, StartWorkers{0, options_.job.training.workers});
@@ -23,9 +23,11 @@ class Driver {
     try {
       handler();
     } catch (const std::exception& error) {
-      fail({"driver", 0, -1, error.what(), false});
+      fail({ActorKind::driver, 0, -1, error.what(), false});
+    } catch (...) {
+      fail({ActorKind::driver, 0, -1, "an exception of unknown type", false});
     }
-    end_if_all_ended();
+    if (book_.all_ended()) end(false);
   }
 
   void started(const WorkersStarted& started) {
@@ -88,10 +90,6 @@ class Driver {
     }
   }
 
-  void end_if_all_ended() {
-    if (book_.all_ended()) end(false);
-  }
-
   caf::event_based_actor* self_;
   DriverOptions options_;
   RunBook book_;
@@ -113,9 +111,9 @@ caf::behavior driver(caf::event_based_actor* self, DriverOptions options) {
       [=](const Finished& message) { state->handle([&] { state->finished(message); }); },
       [=](const Failed& message) { state->handle([&] { state->fail(message); }); },
       [=](Interrupt) { state->handle([&] { state->interrupt(); }); },
-      [=](const CutShort& message) { state->handle([&] {
-                                       state->fail({"driver", 0, -1, message.reason, false});
-                                     }); },
+      [=](const CutShort& message) {
+        state->handle([&] { state->fail({ActorKind::driver, 0, -1, message.reason, false}); });
+      },
       [=](GraceOver) { state->handle([&] { state->end(true); }); },
   };
 }

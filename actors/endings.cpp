@@ -28,7 +28,7 @@ std::optional<Error> error_of(const std::function<void()>& run) {
 }
 
 Spans to_message(const Actor& actor) {
-  Spans message{actor.name, actor.rank, {}, actor.spans.lost()};
+  Spans message{actor.kind, actor.rank, {}, actor.spans.lost()};
   for (const scheduler::Span& span : actor.spans.spans()) {
     message.spans.push_back({span.begin.count(), span.end.count(), span.step, static_cast<std::uint8_t>(span.phase)});
   }
@@ -42,9 +42,9 @@ void run_to_end(caf::blocking_actor* self, const caf::actor& driver, const Actor
   actor.report();
   self->send(driver, to_message(actor));
   if (error) {
-    self->send(driver, Failed{actor.name, actor.rank, actor.step(), error->what, error->consequence});
+    self->send(driver, Failed{actor.kind, actor.rank, actor.step(), error->what, error->consequence});
   } else {
-    self->send(driver, Finished{actor.name, actor.rank});
+    self->send(driver, Finished{actor.kind, actor.rank});
   }
 }
 

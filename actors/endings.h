@@ -19,7 +19,7 @@ class Stopped : public std::runtime_error {
 
 /// What an actor that blocks has to say of itself.
 struct Actor {
-  std::string name;  ///< "worker" or "reducer"
+  ActorKind kind = ActorKind::worker;
   int rank = 0;
   std::function<void()> run;
   std::function<std::int64_t()> step;  ///< where it is, or was when it ended

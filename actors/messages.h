@@ -28,6 +28,9 @@
 //   driver  -> driver    GraceOver           who has not ended by now is stuck
 namespace tandem::actors {
 
+enum class ActorKind : std::uint8_t { worker, reducer, node, driver };
+const char* name(ActorKind kind);
+
 struct StartWorkers {
   std::int32_t first_rank = 0;
   std::int32_t count = 0;
@@ -103,19 +106,19 @@ struct SpanRecord {
 };
 
 struct Spans {
-  std::string actor;  ///< "worker" or "reducer"
+  ActorKind actor = ActorKind::worker;
   std::int32_t rank = 0;
   std::vector<SpanRecord> spans;
   std::uint64_t lost = 0;  ///< older ones that were not kept
 };
 
 struct Finished {
-  std::string actor;  ///< "worker" or "reducer"
+  ActorKind actor = ActorKind::worker;
   std::int32_t rank = 0;
 };
 
 struct Failed {
-  std::string actor;
+  ActorKind actor = ActorKind::worker;
   std::int32_t rank = 0;
   std::int64_t step = -1;  ///< -1 before the first
   std::string what;

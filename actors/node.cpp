@@ -29,14 +29,19 @@ class Node {
     self_->set_down_handler([this](caf::down_msg& down) { child_ended(down); });
   }
 
+  // Stays alive whatever goes wrong: abort() must reach those that have been spawned.
   void start(const StartWorkers& order) {
     driver_ = caf::actor_cast<caf::actor>(self_->current_sender());
-    join_ranks(order.count);
-    WorkersStarted started;
-    for (int rank = order.first_rank; rank < order.first_rank + order.count; ++rank) {
-      started.workers.push_back(spawn_worker(rank));
+    try {
+      join_ranks(order.count);
+      WorkersStarted started;
+      for (int rank = order.first_rank; rank < order.first_rank + order.count; ++rank) {
+        started.workers.push_back(spawn_worker(rank));
+      }
+      self_->send(driver_, started);
+    } catch (const std::exception& error) {
+      self_->send(driver_, Failed{ActorKind::node, 0, -1, error.what(), false});
     }
-    self_->send(driver_, started);
   }
 
   void abort(const std::string& reason) {
@@ -46,7 +51,7 @@ class Node {
 
  private:
   struct Child {
-    std::string name;
+    ActorKind kind = ActorKind::worker;
     int rank = 0;
     caf::actor handle;
   };
@@ -82,13 +87,13 @@ class Node {
     working.clock = options_.run.clock;
     working.spans_kept = options_.run.spans_kept;
     working.driver = driver_;
-    working.reducer = watch("reducer", rank, self_->spawn<caf::detached>(reducer, reducing));
-    return watch("worker", rank, self_->spawn<caf::detached>(worker, working));
+    working.reducer = watch(ActorKind::reducer, rank, self_->spawn<caf::detached>(reducer, reducing));
+    return watch(ActorKind::worker, rank, self_->spawn<caf::detached>(worker, working));
   }
 
-  caf::actor watch(const std::string& name, int rank, const caf::actor& child) {
+  caf::actor watch(ActorKind kind, int rank, const caf::actor& child) {
     self_->monitor(child);
-    children_[child.address()] = {name, rank, child};
+    children_[child.address()] = {kind, rank, child};
     return child;
   }
 
@@ -98,7 +103,7 @@ class Node {
     if (child == children_.end()) return;
     if (down.reason && down.reason != caf::exit_reason::normal) {
       self_->send(driver_,
-                  Failed{child->second.name, child->second.rank, -1, "ended: " + caf::to_string(down.reason), false});
+                  Failed{child->second.kind, child->second.rank, -1, "ended: " + caf::to_string(down.reason), false});
     }
     children_.erase(child);
   }

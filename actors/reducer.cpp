@@ -49,7 +49,7 @@ class Reducer {
 void reducer(caf::blocking_actor* self, const ReducerOptions& options) {
   Reducer state(self, options);
   run_to_end(self, options.driver,
-             {.name = "reducer",
+             {.kind = ActorKind::reducer,
               .rank = options.rank,
               .run = [&] { state.run(); },
               .step = [&] { return state.step(); },

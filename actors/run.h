@@ -57,7 +57,7 @@ struct RunSummary {
   std::int64_t parameters = 0;
   std::int64_t skipped_updates = 0;  ///< steps whose mean gradient was not finite
   double wall_seconds = 0;           ///< from the start of run to its end
-  double training_seconds = 0;       ///< from the first permit to the last update, evaluations left out
+  double training_seconds = 0;       ///< from the first permit to the last report of a step, evaluations left out
   std::uint64_t bytes_sent = 0;      ///< by a worker over a network, mean over the workers
   std::uint64_t spans_lost = 0;      ///< older ones that `tracks` no longer holds
   double overlap = 0;                ///< share of the exchange hidden behind compute, mean over the workers

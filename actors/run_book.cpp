@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <stdexcept>
+#include <utility>
 
 namespace tandem::actors {
 namespace {
@@ -30,14 +31,30 @@ void compare(const WorkerReady& first, const WorkerReady& other) {
   }
 }
 
+bool is_pair_member(ActorKind kind) { return kind == ActorKind::worker || kind == ActorKind::reducer; }
+
 std::string describe(const Failed& failure) {
   const std::string where =
-      failure.actor == "driver" ? failure.actor : fmt::format("{} {}", failure.actor, failure.rank);
+      is_pair_member(failure.actor) ? fmt::format("{} {}", name(failure.actor), failure.rank) : name(failure.actor);
   const std::string when = failure.step < 0 ? "" : fmt::format(" at step {}", failure.step);
   return fmt::format("{}{}: {}", where, when, failure.what);
 }
 
 }  // namespace
+
+const char* name(ActorKind kind) {
+  switch (kind) {
+    case ActorKind::worker:
+      return "worker";
+    case ActorKind::reducer:
+      return "reducer";
+    case ActorKind::node:
+      return "node";
+    case ActorKind::driver:
+      return "driver";
+  }
+  throw std::logic_error("unknown kind of actor");
+}
 
 void RunBook::Sums::add(std::int64_t more_samples, double more_loss, std::int64_t more_correct) {
   samples += more_samples;
@@ -69,10 +86,10 @@ void RunBook::start() {
   options.warmup_steps = job_.topology.warmup_steps;
   options.width = job_.topology.width;
   plan_.emplace(options);
-  started_ = reported_ = clock_->now();
+  started_ = heard_ = clock_->now();
 }
 
-std::vector<scheduler::Permit> RunBook::permits() { return plan_->extend(steps_done(), clock_->now() - started_); }
+std::vector<scheduler::Permit> RunBook::permits() { return plan_->extend(steps_done(), trained()); }
 
 std::optional<scheduler::Permit> RunBook::interrupt() {
   if (plan_->closed()) return std::nullopt;
@@ -81,6 +98,7 @@ std::optional<scheduler::Permit> RunBook::interrupt() {
 }
 
 void RunBook::iterations(const IterationReport& report) {
+  heard_ = clock_->now();
   for (const Iteration& iteration : report.iterations) {
     if (iteration.computed) {
       if (const auto violation = plan_->audit(report.rank, iteration.step, iteration.applied)) {
@@ -122,31 +140,30 @@ void RunBook::add_to_epoch(const Iteration& iteration) {
 }
 
 void RunBook::report_if_due(bool at_the_end) {
-  const Time now = clock_->now();
-  const double interval = scheduler::seconds(now - reported_);
+  const double interval = scheduler::seconds(trained() - reported_);
   const bool due = interval >= job_.run.report_seconds;
-  if (since_report_.samples == 0 || !(due || at_the_end)) return;
+  if (has_failed() || since_report_.samples == 0 || !(due || at_the_end)) return;
+  const Sums sums = std::exchange(since_report_, {});
+  reported_ = trained();
   Progress progress;
   progress.steps_done = steps_done();
   progress.total_steps = total_steps_;
   progress.steps_per_epoch = steps_per_epoch_;
-  progress.loss = since_report_.mean_loss();
-  progress.train_accuracy = since_report_.accuracy();
+  progress.loss = sums.mean_loss();
+  progress.train_accuracy = sums.accuracy();
   progress.learning_rate = rate_->at(std::max<std::int64_t>(0, progress.steps_done - 1));
   // Workers report in batches, so that over a short while the pace says nothing.
-  progress.samples_per_second = interval > job_.run.report_seconds / 2
-                                    ? static_cast<double>(since_report_.samples) / interval
-                                    : static_cast<double>(summary_.samples) / training_seconds();
+  const bool long_enough = interval > job_.run.report_seconds / 2;
+  progress.samples_per_second = static_cast<double>(long_enough ? sums.samples : summary_.samples) /
+                                (long_enough ? interval : training_seconds());
   progress.training_seconds = training_seconds();
   progress.wall_seconds = wall_seconds();
   observer_.on_progress(progress);
-  since_report_ = {};
-  reported_ = now;
 }
 
 void RunBook::evaluation(const EvaluationReport& report) {
-  Time& evaluating = evaluating_[static_cast<std::size_t>(report.rank)];
-  evaluating += Time(report.duration_ns);
+  heard_ = clock_->now();
+  evaluating_[static_cast<std::size_t>(report.rank)] += Time(report.duration_ns);
   add(Phase::evaluate, report.duration_ns);
   Evaluated& evaluated = evaluations_[report.steps_done];
   evaluated.sums.add(report.samples, report.loss_sum, report.correct);
@@ -161,16 +178,16 @@ void RunBook::evaluation(const EvaluationReport& report) {
   evaluations_.erase(report.steps_done);
   summary_.test = result;
   report_if_due(report.steps_done == total_steps_);
-  observer_.on_test(result);
+  if (!has_failed()) observer_.on_test(result);
 }
 
 void RunBook::spans(const Spans& spans) {
-  scheduler::Track track{spans.actor, spans.rank, {}, spans.lost};
+  scheduler::Track track{name(spans.actor), spans.rank, {}, spans.lost};
   track.spans.reserve(spans.spans.size());
   for (const SpanRecord& span : spans.spans) {
     track.spans.push_back({Time(span.begin_ns), Time(span.end_ns), span.step, static_cast<Phase>(span.phase)});
   }
-  tracks_[{spans.rank, spans.actor == "worker" ? 0 : 1}] = std::move(track);
+  tracks_[{spans.rank, spans.actor}] = std::move(track);
 }
 
 void RunBook::finished(const Finished& actor) {
@@ -179,17 +196,15 @@ void RunBook::finished(const Finished& actor) {
 }
 
 void RunBook::failed(const Failed& actor) {
-  if (actor.actor != "driver") ended_.emplace(actor.actor, actor.rank);
+  if (is_pair_member(actor.actor)) ended_.emplace(actor.actor, actor.rank);
   failures_.push_back(actor);
 }
 
 std::int64_t RunBook::steps_done() const { return *std::min_element(steps_of_.begin(), steps_of_.end()); }
 
-double RunBook::training_seconds() const {
-  if (!started()) return 0;
-  const Time evaluating = *std::max_element(evaluating_.begin(), evaluating_.end());
-  return scheduler::seconds(clock_->now() - started_ - evaluating);
-}
+Time RunBook::trained() const { return heard_ - started_ - *std::max_element(evaluating_.begin(), evaluating_.end()); }
+
+double RunBook::training_seconds() const { return scheduler::seconds(trained()); }
 
 double RunBook::wall_seconds() const { return scheduler::seconds(clock_->now() - created_); }
 
@@ -197,8 +212,8 @@ double RunBook::mean_overlap() const {
   double sum = 0;
   int pairs = 0;
   for (int rank = 0; rank < workers(); ++rank) {
-    const auto worker = tracks_.find({rank, 0});
-    const auto reducer = tracks_.find({rank, 1});
+    const auto worker = tracks_.find({rank, ActorKind::worker});
+    const auto reducer = tracks_.find({rank, ActorKind::reducer});
     if (worker == tracks_.end() || reducer == tracks_.end()) continue;
     sum += scheduler::overlap(worker->second, reducer->second);
     ++pairs;
@@ -229,8 +244,8 @@ std::string RunBook::failure_text(bool stuck) const {
     if (failure != cause) text += "\n  in consequence, " + describe(*failure);
   }
   for (int rank = 0; stuck && rank < workers(); ++rank) {
-    for (const char* actor : {"worker", "reducer"}) {
-      if (!ended_.contains({actor, rank})) text += fmt::format("\n  {} {} has not ended", actor, rank);
+    for (const ActorKind actor : {ActorKind::worker, ActorKind::reducer}) {
+      if (!ended_.contains({actor, rank})) text += fmt::format("\n  {} {} has not ended", name(actor), rank);
     }
   }
   return text;

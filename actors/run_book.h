@@ -51,6 +51,7 @@ class RunBook {
 
  private:
   int workers() const { return job_.training.workers; }
+  scheduler::Time trained() const;
   double training_seconds() const;
   double wall_seconds() const;
   double mean_overlap() const;
@@ -86,18 +87,19 @@ class RunBook {
   std::int64_t total_steps_ = 0;
   std::int64_t steps_per_epoch_ = 0;
   scheduler::Time started_{};
+  scheduler::Time heard_{};  // when a worker last reported
 
   std::vector<std::int64_t> steps_of_;       // by rank
-  std::vector<scheduler::Time> evaluating_;  // by rank
+  std::vector<scheduler::Time> evaluating_;  // by rank, in sum
   std::uint64_t bytes_sent_ = 0;             // by all workers
   Sums since_report_;
   std::map<std::int64_t, Sums> epochs_;            // the newest two: workers cross an epoch's end at different times
   std::map<std::int64_t, Evaluated> evaluations_;  // by steps done, until all workers' shares are there
-  scheduler::Time reported_{};
+  scheduler::Time reported_{};                     // trained() at the last report
 
-  std::map<std::pair<int, int>, scheduler::Track> tracks_;  // by rank; its worker's, then its reducer's
-  RunSummary summary_;                                      // but for what summary() works out
-  std::set<std::pair<std::string, int>> ended_;             // actor and rank
+  std::map<std::pair<int, ActorKind>, scheduler::Track> tracks_;  // by rank; its worker's, then its reducer's
+  RunSummary summary_;                                            // but for what summary() works out
+  std::set<std::pair<ActorKind, int>> ended_;                     // workers and reducers, by rank
   std::vector<Failed> failures_;
 };
 

@@ -41,7 +41,8 @@ class Worker final : models::PhaseListener {
     self_->send(options_.reducer, Stop{});
   }
 
-  scheduler::Step step() const { return window_.step(); }
+  // -1 before the first.
+  scheduler::Step step() const { return permitted_ ? window_.step() : -1; }
   const scheduler::SpanRecorder& spans() const { return spans_; }
 
   // Sends the turns that the driver does not know yet.
@@ -67,6 +68,7 @@ class Worker final : models::PhaseListener {
 
   void grant(const Permit& permit) {
     window_.grant({permit.until, permit.width, permit.last});
+    permitted_ = true;
     interrupted_ = permit.interrupted;
   }
 
@@ -203,6 +205,7 @@ class Worker final : models::PhaseListener {
   SkipWatch skips_;
   scheduler::SpanRecorder spans_;
 
+  bool permitted_ = false;
   bool interrupted_ = false;
   Iteration iteration_;
   std::vector<Iteration> iterations_;  // not reported yet
@@ -217,7 +220,7 @@ class Worker final : models::PhaseListener {
 void worker(caf::blocking_actor* self, const WorkerOptions& options) {
   Worker state(self, options);
   run_to_end(self, options.driver,
-             {.name = "worker",
+             {.kind = ActorKind::worker,
               .rank = options.rank,
               .run = [&] { state.run(); },
               .step = [&] { return state.step(); },

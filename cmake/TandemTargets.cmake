@@ -5,6 +5,14 @@ target_compile_options(tandem_build_flags INTERFACE -Wall -Wextra -Wpedantic -Ws
   -Woverloaded-virtual -Werror -fno-omit-frame-pointer)
 target_link_libraries(tandem_build_flags INTERFACE Threads::Threads)
 target_link_options(tandem_build_flags INTERFACE -Wl,--as-needed)
+# TANDEM_SIMD_CLONES before a function definition compiles it with and without AVX2, and the loader picks the version
+# for the processor at hand: one binary suits all. Only the function itself gains, and what is inlined into it. Empty
+# with sanitizers: the loader picks before their runtime is set up, and crashes in instrumented code.
+set(simd_clones "")
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_SYSTEM_PROCESSOR STREQUAL "x86_64" AND NOT TANDEM_SANITIZE)
+  set(simd_clones "[[gnu::target_clones(\"default\", \"avx2\")]]")
+endif()
+target_compile_definitions(tandem_build_flags INTERFACE "TANDEM_SIMD_CLONES=${simd_clones}")
 if(TANDEM_SANITIZE)
   target_compile_options(tandem_build_flags INTERFACE -fsanitize=${TANDEM_SANITIZE} -fno-sanitize-recover=all)
   target_link_options(tandem_build_flags INTERFACE -fsanitize=${TANDEM_SANITIZE})
@@ -42,6 +50,6 @@ function(tandem_test name)
   target_link_libraries(${name} PRIVATE tandem_build_flags tandem_test_main ${arg_LIBRARIES})
   target_include_directories(${name} PRIVATE ${CMAKE_SOURCE_DIR}/tests)
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
-  add_test(NAME ${name} COMMAND ${name} --durations no)
+  add_test(NAME ${name} COMMAND ${name} --durations no --rng-seed time)
   set_tests_properties(${name} PROPERTIES TIMEOUT ${arg_TIMEOUT} LABELS "${arg_LABELS}")
 endfunction()

@@ -25,14 +25,14 @@ namespace tandem::comm {
 using Step = std::int64_t;
 using Duration = std::chrono::nanoseconds;
 
-/// Something went wrong in an operation; the group is dead. what() names operation, step, this rank, and, where
-/// known, the peer, elapsed and allowed time.
+/// Something went wrong in an operation; the group is dead. what() names the operation, the step of a mean, this rank,
+/// and, where known, the peer.
 class CommError : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
 
-/// A rank did not come in time; what() names the ranks that are missing.
+/// A rank did not come in time; what() names the ranks that are missing, the elapsed and the allowed time.
 class DeadlineError : public CommError {
  public:
   using CommError::CommError;
@@ -53,7 +53,7 @@ struct Contribution {
   double weight = 1;
 };
 
-/// The mean over all ranks' samples: sum(weight * values) / sum(weight), summed in rank order in float32.
+/// The mean over all ranks' samples: sum(weight * values) / sum(weight), rounded as the implementation says.
 struct Mean {
   Step step = 0;
   /// Owned by the group. Valid until this rank enters the `results_kept`-th next all_reduce_mean. All zero if the sum
@@ -95,7 +95,8 @@ class Communicator {
   /// Bytes that this rank has put on a network so far; none where ranks share memory. From the rank's own thread.
   virtual std::uint64_t bytes_sent() const = 0;
 
-  /// Ends the group: every blocked and every later call on every rank throws AbortedError with `reason`.
+  /// Ends the group: every blocked and every later call on every rank throws AbortedError with `reason`. Only a
+  /// collective that all ranks have entered may still succeed.
   virtual void abort(const std::string& reason) noexcept = 0;
 };
 

@@ -4,11 +4,19 @@
 #include <cstdio>
 
 namespace tandem::comm {
+namespace {
 
 std::string seconds_text(Duration duration) {
   std::array<char, 32> text{};
   std::snprintf(text.data(), text.size(), "%.3f s", std::chrono::duration<double>(duration).count());
   return text.data();
+}
+
+}  // namespace
+
+std::string waited_text(int rank, Duration elapsed, Duration allowed) {
+  return "rank " + std::to_string(rank) + " waited " + seconds_text(elapsed) + ", " + seconds_text(allowed) +
+         " is allowed";
 }
 
 std::string ranks_text(std::span<const int> ranks) {

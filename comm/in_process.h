@@ -21,8 +21,9 @@ struct InProcessOptions {
 ///
 /// all_reduce_mean reads every contribution where it lies and writes one mean that all ranks share: nothing is copied.
 /// The rank that comes last starts to sum; ranks that are awake take chunks off it, and nobody waits for a thread that
-/// the kernel has not scheduled. A collective to which all ranks have come succeeds on all of them, whatever happens
-/// meanwhile. Messages are copied into mailboxes without bound.
+/// the kernel has not scheduled. The mean is summed in rank order in float32, each product of a value and the rank's
+/// share of the weights rounded before it is added: its bits depend on nothing else. A collective to which all ranks
+/// have come succeeds on all of them, whatever happens meanwhile. Messages are copied into mailboxes without bound.
 ///
 /// A destroyed end has left the group. That disturbs nobody as long as nobody needs it: a call that waits for that
 /// rank, or sends to it, throws AbortedError naming it, at once.

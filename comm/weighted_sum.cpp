@@ -5,8 +5,6 @@
 #include <bit>
 #include <cstdint>
 
-#include "comm/simd.h"
-
 namespace tandem::comm {
 namespace {
 

@@ -9,13 +9,13 @@ namespace {
 template <typename Section, typename Kind>
 Effect only_with_kind(const std::string& table, Section Job::*section, const std::vector<Kind>& kinds) {
   std::vector<std::string> words;
-  for (const Kind kind : kinds) words.push_back(in_quotes(word(kind)));
+  for (const Kind kind : kinds) words.push_back(in_quotes(name(kind)));
   return {"Only with `" + table + ".kind` " + listed(words, "or") + ".", [=](const Job& job) -> std::string {
             const Kind held = (job.*section).kind;
             for (const Kind kind : kinds) {
               if (kind == held) return "";
             }
-            return "with " + table + ".kind = " + in_quotes(word(held)) + ": it belongs to " + listed(words, "and");
+            return "with " + table + ".kind = " + in_quotes(name(held)) + ": it belongs to " + listed(words, "and");
           }};
 }
 
@@ -44,20 +44,22 @@ Effect only_above_width_1() {
 }
 
 Effect only_with_gradients_in_flight() {
-  return {"Only with `topology.width` above 1; \"momentum\" not with `optimizer.momentum` 0.",
-          [](const Job& job) -> std::string {
-            if (job.topology.width == 1) return "with topology.width = 1: no gradient is computed at stale weights";
-            const bool no_momentum = job.optimizer.kind == OptimizerKind::sgd && job.optimizer.momentum == 0;
-            if (job.topology.correction == Correction::momentum && no_momentum) {
-              return "as \"momentum\" with optimizer.momentum = 0.0: it predicts weights from the momentum";
-            }
-            return "";
-          }};
+  return {
+      "Only with `topology.width` above 1; \"momentum\" only with momentum to predict from: `optimizer.momentum`, or "
+      "with \"adam\" and \"adamw\" `optimizer.beta1`, above 0.",
+      [](const Job& job) -> std::string {
+        if (job.topology.width == 1) return "with topology.width = 1: no gradient is computed at stale weights";
+        const bool is_sgd = job.optimizer.kind == OptimizerKind::sgd;
+        const double momentum = is_sgd ? job.optimizer.momentum : job.optimizer.beta1;
+        if (job.topology.correction != Correction::momentum || momentum > 0) return "";
+        return std::string("as \"momentum\" with optimizer.") + (is_sgd ? "momentum" : "beta1") +
+               " = 0.0: it predicts weights from the momentum";
+      }};
 }
 
 Effect never_with_fixed_staleness() {
   return {"Never with the topologies of this version: giving it is an error.", [](const Job& job) {
-            return "with topology " + in_quotes(word(job.topology.kind)) + ": its staleness is always width - 1";
+            return "with topology " + in_quotes(name(job.topology.kind)) + ": its staleness is always width - 1";
           }};
 }
 

@@ -137,7 +137,8 @@ struct Job {
 /// The steps of the whole run: all epochs, or fewer if training.steps says so.
 std::int64_t total_steps(const Training& training, std::int64_t steps_per_epoch);
 
-/// The names that the job file uses for the values above.
+/// The names that the job file uses for the values above, null for what is no value of the enumeration. The
+/// schema relies on values that count from 0 without a gap.
 const char* name(DataKind kind);
 const char* name(ModelKind kind);
 const char* name(OptimizerKind kind);

@@ -29,7 +29,8 @@ Job read_job(const std::filesystem::path& file, std::span<const std::string> ove
 Job parse_job(const std::string& text, const std::string& origin, std::span<const std::string> overrides = {},
               std::vector<std::string>* notes = nullptr);
 
-/// The effective configuration as TOML: every key that has an effect in this job, defaults spelled out.
+/// The effective configuration as TOML: every key that has an effect in this job, defaults spelled out,
+/// and a comment for a key that is unset.
 /// parse_job(to_toml(job)) gives the same job.
 std::string to_toml(const Job& job);
 

@@ -20,8 +20,6 @@ bool in_range(const ListRange& range, const std::vector<std::int64_t>& values) {
          std::all_of(values.begin(), values.end(), [&](std::int64_t value) { return in_range(range.elements, value); });
 }
 
-bool is_control(char byte) { return (byte >= 0 && byte < 0x20) || byte == 0x7f; }
-
 bool is_file_name_character(char byte) {
   return (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z') || (byte >= '0' && byte <= '9') || byte == '.' ||
          byte == '_' || byte == '-';

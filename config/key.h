@@ -11,7 +11,6 @@
 
 #include "config/job.h"
 #include "config/value.h"
-#include "config/words.h"
 
 // What a key of the job file is. schema.h has the keys.
 namespace tandem::config {
@@ -55,7 +54,8 @@ using Allowed = std::variant<std::monostate, IntegerRange, NumberRange, ListRang
 
 /// What a key is worth where it is not given.
 struct Default {
-  /// For documentation; empty: the value that Job{} has.
+  /// For documentation, and for to_toml() where the member is an optional without value; empty: the value that Job{}
+  /// has.
   std::string text = {};
   /// Sets it from keys earlier in the schema; empty: what Job{} has stays.
   std::function<void(Job&)> fill = {};
@@ -117,10 +117,18 @@ constexpr Type type_of() {
   if constexpr (std::is_same_v<T, std::vector<std::int64_t>>) return Type::integers;
 }
 
+/// The names of an enumeration's values.
+template <typename Enum>
+std::vector<std::string> words() {
+  std::vector<std::string> names;
+  while (const char* word = name(static_cast<Enum>(names.size()))) names.emplace_back(word);
+  return names;
+}
+
 template <typename T>
 Value to_value(const T& member) {
   if constexpr (std::is_enum_v<T>) {
-    return std::string(word(member));
+    return std::string(name(member));
   } else if constexpr (type_of<T>() == Type::integer) {
     return static_cast<std::int64_t>(member);
   } else {
@@ -131,8 +139,8 @@ Value to_value(const T& member) {
 template <typename T>
 T from_value(const Value& value) {
   if constexpr (std::is_enum_v<T>) {
-    std::size_t index = 0;
-    while (kWords<T>[index] != std::get<std::string>(value)) ++index;
+    int index = 0;
+    while (name(static_cast<T>(index)) != std::get<std::string>(value)) ++index;
     return static_cast<T>(index);
   } else if constexpr (type_of<T>() == Type::integer) {
     return static_cast<T>(std::get<std::int64_t>(value));
@@ -157,7 +165,7 @@ Field field(Section Job::*section, Member Section::*member) {
             [=](Job& job, const Value& value) { job.*section.*member = detail::from_value<T>(value); }};
   } else {
     std::vector<std::string> words;
-    if constexpr (std::is_enum_v<Member>) words.assign(kWords<Member>.begin(), kWords<Member>.end());
+    if constexpr (std::is_enum_v<Member>) words = detail::words<Member>();
     return {detail::type_of<Member>(), std::move(words),
             [=](const Job& job) -> std::optional<Value> { return detail::to_value(job.*section.*member); },
             [=](Job& job, const Value& value) { job.*section.*member = detail::from_value<Member>(value); }};

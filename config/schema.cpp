@@ -14,6 +14,8 @@ constexpr NumberRange kSeconds{.least = 0, .most = 86400, .least_excluded = true
 constexpr NumberRange kShare{.least = 0, .most = 1};
 constexpr NumberRange kShareBelowOne{.least = 0, .most = 1, .most_excluded = true};
 constexpr NumberRange kPositiveShare{.least = 0, .most = 1, .least_excluded = true};
+// Kernels take it as float32, in which a much smaller one is 0 and a gradient of 0 becomes 0 / 0.
+constexpr NumberRange kEpsilon{.least = 1e-30, .most = 1};
 constexpr NumberRange kPositive{.least = 0, .most = 1e6, .least_excluded = true};
 
 std::vector<Key> run_keys() {
@@ -223,7 +225,7 @@ std::vector<Key> optimizer_keys() {
       {.table = "optimizer",
        .name = "epsilon",
        .field = field(&Job::optimizer, &Optimizer::epsilon),
-       .allowed = kPositiveShare,
+       .allowed = kEpsilon,
        .meaning = "Keeps the division by the root of the squared gradient's mean finite.",
        .effect = adaptive},
       {.table = "optimizer",
@@ -309,7 +311,7 @@ std::vector<Key> topology_keys() {
        .meaning = "How a worker makes up for gradients computed at stale weights: not at all, or at weights predicted "
                   "from the optimizer's momentum, or from the worker's own gradients in flight.",
        .effect = only_with_gradients_in_flight(),
-       .neutral = word(Correction::none)},
+       .neutral = name(Correction::none)},
       {.table = "topology",
        .name = "staleness",
        .field = no_member(Type::integer),

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <tuple>
 #include <vector>
 
 #include "config/schema.h"
@@ -40,11 +41,17 @@ std::vector<std::string> tables_with(const std::string& name) {
   return found;
 }
 
-/// A key of the same table is preferred where another is as near.
-std::string nearest_key(const std::optional<std::string>& table, const std::string& name) {
-  const auto rank = [&](const Key& key) { return 2 * distance_to_slip(name, key.name) + (key.table == table ? 0 : 1); };
-  return path(*std::min_element(schema().begin(), schema().end(),
-                                [&](const Key& a, const Key& b) { return rank(a) < rank(b); }));
+/// A similar key, whose letters are right but for a third, is looked for in every table; where there is none, the
+/// nearest of the table it was written in comes first.
+std::string nearest_key_hint(const std::optional<std::string>& table, const std::string& name) {
+  const auto is_similar = [&](const Key& key) { return distance_to_slip(name, key.name) <= (key.name.size() + 2) / 3; };
+  const auto rank = [&](const Key& key) {
+    const bool elsewhere = key.table != table;
+    return std::tuple(elsewhere && !is_similar(key), distance_to_slip(name, key.name), elsewhere);
+  };
+  const Key& nearest = *std::min_element(schema().begin(), schema().end(),
+                                         [&](const Key& a, const Key& b) { return rank(a) < rank(b); });
+  return (is_similar(nearest) ? "nearest known key: " : "nearest known key, though not similar: ") + path(nearest);
 }
 
 std::string nearest_table(const std::string& table) {
@@ -80,8 +87,8 @@ std::string unknown_table_message(const std::string& table) {
 std::string unknown_key_message(const std::optional<std::string>& table, const std::string& name) {
   const std::vector<std::string> homes = tables_with(name);
   const std::string subject = table ? shown(*table) + "." + shown(name) : shown(name) + " outside of any table";
-  const std::string hint = homes.empty() ? "nearest known key: " + nearest_key(table, name)
-                                         : shown(name) + " belongs in " + listed(homes, "or");
+  const std::string hint =
+      homes.empty() ? nearest_key_hint(table, name) : shown(name) + " belongs in " + listed(homes, "or");
   return "unknown key " + subject + "\n  " + hint + (table ? known_keys(*table) : known_tables());
 }
 

@@ -34,13 +34,12 @@ std::string text_of(const std::vector<std::int64_t>& integers) {
   return text + "]";
 }
 
-std::string escaped(unsigned char byte) {
+/// Of a control character.
+std::string escaped(char byte) {
   std::array<char, 8> buffer{};
   std::snprintf(buffer.data(), buffer.size(), "\\u%04X", byte);
   return buffer.data();
 }
-
-bool is_control(unsigned char byte) { return byte < 0x20 || byte == 0x7f; }
 
 }  // namespace
 
@@ -58,12 +57,13 @@ std::string described(const Value& value) {
   return kTypes[value.index()] + printable(toml_text(value));
 }
 
+bool is_control(char byte) { return (byte >= 0 && byte < 0x20) || byte == 0x7f; }
+
 std::string printable(std::string_view text) {
   constexpr std::size_t kLongest = 80;
   std::string result;
   for (const char byte : text.substr(0, kLongest)) {
-    result +=
-        is_control(static_cast<unsigned char>(byte)) ? escaped(static_cast<unsigned char>(byte)) : std::string(1, byte);
+    result += is_control(byte) ? escaped(byte) : std::string(1, byte);
   }
   return text.size() > kLongest ? result + "..." : result;
 }
@@ -71,8 +71,8 @@ std::string printable(std::string_view text) {
 std::string in_quotes(std::string_view text) {
   std::string result = "\"";
   for (const char byte : text) {
-    if (is_control(static_cast<unsigned char>(byte))) {
-      result += escaped(static_cast<unsigned char>(byte));
+    if (is_control(byte)) {
+      result += escaped(byte);
     } else {
       if (byte == '"' || byte == '\\') result += '\\';
       result += byte;

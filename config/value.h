@@ -17,6 +17,9 @@ std::string toml_text(const Value& value);
 /// `value` with its type, as errors say it: `the string "2"`.
 std::string described(const Value& value);
 
+/// Of ASCII; false within other UTF-8 letters.
+bool is_control(char byte);
+
 /// `text` with control characters escaped and a long end cut off, fit for one line of an error.
 std::string printable(std::string_view text);
 

@@ -7,6 +7,8 @@
 
 namespace tandem::models {
 
+std::string text(const ImageShape& shape) { return std::to_string(shape.height) + "x" + std::to_string(shape.width); }
+
 std::array<float, 256> normalized_pixels(double mean, double deviation) {
   std::array<float, 256> values;
   for (std::size_t pixel = 0; pixel < values.size(); ++pixel) {

@@ -3,6 +3,7 @@
 #include <array>
 #include <cstdint>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "config/job.h"
@@ -18,6 +19,9 @@ struct ImageShape {
   std::size_t size() const { return static_cast<std::size_t>(channels * height * width); }
   bool operator==(const ImageShape&) const = default;
 };
+
+/// Height and width, as errors name them: "28x28".
+std::string text(const ImageShape& shape);
 
 /// Images of one shape with what they show. Pixels stay bytes, a quarter of the memory of floats.
 struct ImageSet {
@@ -43,7 +47,7 @@ struct Dataset {
 std::array<float, 256> normalized_pixels(double mean, double deviation);
 
 /// Reads the job's data set, or makes it if it is synthetic. Throws std::runtime_error if it is missing (and says how
-/// to get it) or broken (and says which file and why).
+/// to get it), broken (and says which file and why) or, if synthetic, too large (and says which keys make it so).
 Dataset load_dataset(const config::Data& data, std::uint64_t seed);
 
 /// Writes the images of `set` at `indices` to `images` (indices.size() * shape.size() values) and their labels to

@@ -133,8 +133,6 @@ LabelledImages read_set(const fs::path& image_file, const fs::path& label_file) 
           .set = {.pixels = std::move(images.values), .labels = {labels.values.begin(), labels.values.end()}}};
 }
 
-std::string text(const ImageShape& shape) { return std::to_string(shape.height) + "x" + std::to_string(shape.width); }
-
 }  // namespace
 
 IdxArray read_idx(const fs::path& file, std::size_t dimensions) {

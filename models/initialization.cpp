@@ -6,8 +6,19 @@
 #include <cmath>
 
 namespace tandem::models {
+namespace {
 
-Initializer::Initializer(std::uint64_t seed) : generator_(at::detail::createCPUGenerator(seed)) {}
+/// Splitmix64's finalizer: each bit of the result depends on all of `bits`.
+std::uint64_t mixed(std::uint64_t bits) {
+  bits = (bits ^ bits >> 30) * 0xbf58476d1ce4e5b9;
+  bits = (bits ^ bits >> 27) * 0x94d049bb133111eb;
+  return bits ^ bits >> 31;
+}
+
+}  // namespace
+
+// ATen's generator keeps only the lower half of its seed.
+Initializer::Initializer(std::uint64_t seed) : generator_(at::detail::createCPUGenerator(mixed(seed))) {}
 
 void Initializer::initialize_affine(const at::Tensor& weight, const at::Tensor& bias) {
   const at::NoGradGuard no_gradient;

@@ -27,8 +27,6 @@ Plan plan_momentum(const StepRule& rule, std::int64_t applied, std::span<const S
   return plan;
 }
 
-float* data_or_null(std::vector<float>& values) { return values.empty() ? nullptr : values.data(); }
-
 std::vector<StepGradient> finite_ones(std::span<const StepGradient> gradients, const Plan& plan) {
   std::vector<StepGradient> finite;
   for (std::size_t i = 0; i < gradients.size(); ++i) {
@@ -65,14 +63,16 @@ FlatOptimizer::FlatOptimizer(const config::Optimizer& settings, const LearningRa
 
 void FlatOptimizer::advance(std::span<float> weights, std::span<float> predicted, std::span<const StepGradient> updates,
                             Prediction prediction, std::span<const StepGradient> in_flight) {
-  const auto fits = [this](const StepGradient& gradient) { return gradient.values.size() == parameters_; };
+  [[maybe_unused]] const auto fits = [this](const StepGradient& gradient) {
+    return gradient.values.size() == parameters_;
+  };
   assert(weights.size() == parameters_ && std::ranges::all_of(updates, fits));
   const Plan real = plan_steps(rule_, updates_applied_, updates);
   updates_applied_ += static_cast<std::int64_t>(updates.size());
   Sweep sweep{.count = parameters_,
               .weights = weights.data(),
-              .first_moment = data_or_null(first_moment_),
-              .second_moment = data_or_null(second_moment_),
+              .first_moment = first_moment_.data(),
+              .second_moment = second_moment_.data(),
               .updates = real,
               .prediction = {}};
   if (prediction == Prediction::none) return run(rule_.method(), sweep);

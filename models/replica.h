@@ -57,11 +57,11 @@ struct StepGradient {
   std::span<const float> values;
 };
 
-/// How advance() predicts the weights that the next compute() uses.
+/// How advance() predicts the parameters that the next compute() uses, from the true ones.
 enum class Prediction {
-  none,      ///< the true weights
-  momentum,  ///< the true weights moved on by the optimizer's velocity alone (lr * momentum * v), once a step in flight
-  local,     ///< the true weights after the optimizer's steps with this worker's own gradients in flight
+  none,      ///< the true parameters
+  momentum,  ///< moved on by the optimizer's velocity alone (lr * momentum * v), once for each step in flight
+  local,     ///< moved on by the optimizer's steps with this worker's own gradients in flight
 };
 
 class Replica {
@@ -81,9 +81,9 @@ class Replica {
   virtual BatchResult compute(std::int64_t step, std::span<float> gradient, PhaseListener& listener) = 0;
 
   /// Applies `updates`, mean gradients in step order, to the true weights and optimizer state; then predicts the
-  /// weights for the next compute() from the gradients in flight, in step order. One pass over the vector where there
-  /// is at most one update. A prediction by own gradients leaves out those that are not finite, as their updates will
-  /// be.
+  /// parameters for the next compute() from the gradients in flight, in step order. A prediction by own gradients
+  /// leaves out those that are not finite, as their updates will be. Running statistics are not predicted: they follow
+  /// with the delay of the steps in flight. They do not enter compute(), which normalizes by the batch's own.
   virtual void advance(std::span<const StepGradient> updates, Prediction prediction,
                        std::span<const StepGradient> in_flight) = 0;
 

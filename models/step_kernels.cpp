@@ -4,8 +4,6 @@
 #include <cmath>
 #include <cstring>
 
-#include "models/simd.h"
-
 // Vector types of the compiler's own, not loops left to its vectorizer: it does not keep such loops' arrays in
 // registers from one step to the next. Vectors wider than the processor's, neither. Everything is inlined into the
 // clones below.

@@ -61,7 +61,7 @@ struct PlannedStep {
 struct Sweep {
   std::size_t count = 0;
   float* weights = nullptr;
-  /// Null where the method has no such moment.
+  /// Not read where the method has no such moment.
   float* first_moment = nullptr;
   float* second_moment = nullptr;
   /// Taken on weights and moments.

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <numbers>
 #include <random>
+#include <stdexcept>
+#include <string>
 
 namespace tandem::models {
 namespace {
@@ -12,6 +14,9 @@ namespace {
 constexpr double middle = 128;
 constexpr double contrast = 47;
 constexpr int noise = 80;
+
+// A number with zeros too many should be an error, not the end of the machine's memory. Fashion-MNIST has 55 MB.
+constexpr std::int64_t most_bytes = std::int64_t{8} << 30;
 
 /// Uniform in [0, 1). std::uniform_real_distribution's values are not fixed by the standard; these are.
 double uniform(std::mt19937_64& generator) { return static_cast<double>(generator() >> 11) * 0x1p-53; }
@@ -66,11 +71,24 @@ ImageSet make_set(std::span<const std::uint8_t> patterns, std::size_t image_size
   return set;
 }
 
+/// Throws unless all images, their labels and the patterns fit into most_bytes.
+void check_size(const config::Data& data, const ImageShape& shape) {
+  const auto image = static_cast<std::int64_t>(shape.size());
+  const auto label = static_cast<std::int64_t>(sizeof(decltype(ImageSet::labels)::value_type));
+  // The schema's ranges keep this below 2^54.
+  const std::int64_t bytes = (data.samples + data.test_samples) * (image + label) + data.classes * image;
+  if (bytes <= most_bytes) return;
+  throw std::runtime_error(
+      "data.samples, data.test_samples, data.classes, data.channels, data.height and data.width ask for " +
+      std::to_string(bytes) + " bytes of synthetic images, but at most " + std::to_string(most_bytes) + " are allowed");
+}
+
 }  // namespace
 
 Dataset make_synthetic(const config::Data& data, std::uint64_t seed) {
-  std::mt19937_64 generator(seed);
   const ImageShape shape{.channels = data.channels, .height = data.height, .width = data.width};
+  check_size(data, shape);
+  std::mt19937_64 generator(seed);
   const std::vector<std::uint8_t> patterns = make_patterns(shape, data.classes, generator);
   ImageSet train = make_set(patterns, shape.size(), data.samples, generator);
   ImageSet test = make_set(patterns, shape.size(), data.test_samples, generator);

@@ -9,6 +9,7 @@
 #include <memory>
 #include <numeric>
 #include <stdexcept>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -193,9 +194,8 @@ void check_shares(const config::Job& job, const Dataset& dataset) {
   const auto too_small = [smallest](std::int64_t share) { return share > 0 && share < smallest; };
   if (too_small(job.training.batch) || too_small(even_share(left, workers, 0).count) ||
       too_small(even_share(left, workers, workers - 1).count)) {
-    throw std::runtime_error("model resnet18 on images of " + std::to_string(dataset.shape.height) + "x" +
-                             std::to_string(dataset.shape.width) + " pixels cannot train on fewer than " +
-                             std::to_string(smallest) +
+    throw std::runtime_error("model " + std::string(name(job.model.kind)) + " on images of " + text(dataset.shape) +
+                             " pixels cannot train on fewer than " + std::to_string(smallest) +
                              " samples at once, but with this training.batch a worker gets fewer in some step");
   }
 }

@@ -30,8 +30,9 @@ std::unique_ptr<Network> make_network(const config::Model& model, const ImageSha
       return make_mlp(model.hidden, shape, classes);
     case config::ModelKind::resnet18:
       if (std::min(shape.height, shape.width) < resnet18_smallest_side) {
-        throw std::runtime_error("model resnet18 takes images of at least 8x8 pixels, but these are of " +
-                                 std::to_string(shape.height) + "x" + std::to_string(shape.width));
+        const std::string side = std::to_string(resnet18_smallest_side);
+        throw std::runtime_error("model " + std::string(name(model.kind)) + " takes images of at least " + side + "x" +
+                                 side + " pixels, but these are of " + text(shape));
       }
       return make_resnet18(shape, classes);
   }

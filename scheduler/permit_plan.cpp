@@ -45,9 +45,12 @@ std::optional<std::string> PermitPlan::audit(int rank, Step step, Step applied) 
   if (step >= granted_) {
     return fmt::format("worker {} computed step {}, but only steps below {} were permitted", rank, step, granted_);
   }
+  if (applied > step) {
+    return fmt::format("worker {} had applied {} updates before it computed step {}", rank, applied, step);
+  }
   const Step in_flight = step - applied + 1;
   const int width = width_at(step);
-  if (in_flight <= width && applied <= step) return std::nullopt;
+  if (in_flight <= width) return std::nullopt;
   return fmt::format("worker {} computed step {} with {} updates applied: {} steps in flight, permitted are {}", rank,
                      step, applied, in_flight, width);
 }

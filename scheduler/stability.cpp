@@ -57,13 +57,18 @@ double stability_limit(int width, double momentum, Correction correction) {
 std::optional<std::string> staleness_warning(const config::Job& job) {
   const bool sgd = job.optimizer.kind == config::OptimizerKind::sgd;
   const double momentum = sgd ? job.optimizer.momentum : job.optimizer.beta1;
-  if (job.topology.width == 1 || job.topology.correction != Correction::none || momentum == 0) return std::nullopt;
-  const double synchronous = stability_limit(1, momentum, Correction::none);
-  const double stale = stability_limit(job.topology.width, momentum, Correction::none);
+  const int width = job.topology.width;
+  if (width == 1 || job.topology.correction != Correction::none || momentum == 0) return std::nullopt;
+  std::string limit;
+  if (sgd) {
+    const double share =
+        stability_limit(width, momentum, Correction::none) / stability_limit(1, momentum, Correction::none);
+    limit = fmt::format(" (on a quadratic, above {:.2g} of the largest rate that is stable at width 1)", share);
+  }
   return fmt::format(
-      "width {} with momentum {} and no correction: learning rates up to {:.2g} of the synchronous limit are stable; a "
-      "rate that trains well at width 1 may diverge. Set topology.correction = \"local\", or lower optimizer.lr",
-      job.topology.width, momentum, stale / synchronous);
+      "width {} with {} {} and no correction: a learning rate that trains well at width 1 may diverge{}; set "
+      "topology.correction = \"local\", or lower optimizer.lr",
+      width, sgd ? "momentum" : "beta1", momentum, limit);
 }
 
 }  // namespace tandem::scheduler

@@ -6,6 +6,7 @@
 #include "actors/compute_only.h"
 #include "actors/run.h"
 #include "models/torch_replica.h"
+#include "scheduler/stability.h"
 #include "tools/commands.h"
 
 namespace tandem::tools {
@@ -24,7 +25,7 @@ class Silent final : public actors::RunObserver {
  public:
   void on_progress(const actors::Progress&) override {}
   void on_test(const actors::TestResult&) override {}
-  void on_warning(const std::string& text) override { fmt::print(stderr, "warning: {}\n", text); }
+  void on_warning(const std::string&) override {}
 };
 
 double median(std::vector<double> values) {
@@ -53,13 +54,16 @@ std::int64_t steps_for(double seconds, const config::Job& job, const models::Rep
 // The two are measured in turn, several times, so that a drift of the machine's speed meets both.
 int bench_step(const BenchStepArguments& arguments) {
   const config::Job job = arguments.job.read();
+  if (const auto warning = scheduler::staleness_warning(job)) fmt::print(stderr, "warning: {}\n", *warning);
   const models::ReplicaFactory replicas = models::make_torch_replicas(job, threads_per_worker(job));
   const std::int64_t steps = steps_for(arguments.seconds, job, replicas);
-  std::vector<double> compute, step, step_mean, ratio;
+  std::vector<double> compute, step, step_min, step_mean, step_p99, ratio;
   for (int round = 0; round < arguments.rounds; ++round) {
     compute.push_back(scheduler::seconds(actors::compute_only(job, replicas, steps).median()));
     const DurationHistogram steps_taken = train_steps(job, replicas, steps);
     step.push_back(scheduler::seconds(steps_taken.median()));
+    step_min.push_back(scheduler::seconds(steps_taken.quantile(0)));
+    step_p99.push_back(scheduler::seconds(steps_taken.quantile(0.99)));
     step_mean.push_back(scheduler::seconds(steps_taken.total()) / static_cast<double>(steps_taken.count()));
     ratio.push_back(step.back() / compute.back());
   }
@@ -74,7 +78,9 @@ int bench_step(const BenchStepArguments& arguments) {
       {"rounds", arguments.rounds},
       {"steps_per_round", steps},
       {"step_seconds", median(step)},
+      {"step_seconds_min", *std::min_element(step_min.begin(), step_min.end())},
       {"step_seconds_mean", median(step_mean)},
+      {"step_seconds_p99", median(step_p99)},
       {"compute_only_seconds", median(compute)},
       {"ratio", median(ratio)},
       {"ratio_min", *std::min_element(ratio.begin(), ratio.end())},

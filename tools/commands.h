@@ -17,6 +17,9 @@ inline constexpr int exit_failed = 1;
 inline constexpr int exit_usage = 2;
 inline constexpr int exit_interrupted = 130;
 
+/// Ends the process at once, with what was printed flushed: for a run whose threads cannot be ended (RunError::stuck).
+[[noreturn]] void leave(int status);
+
 /// What the command line chose to do; returns the exit status.
 using Action = std::function<int()>;
 

@@ -15,17 +15,26 @@ namespace {
 // Ends the watch; nobody else sends it to this process.
 constexpr int stop_signal = SIGUSR1;
 
-sigset_t watched() {
+bool is_ignored(int signal) {
+  struct sigaction action {};
+  sigaction(signal, nullptr, &action);
+  return action.sa_handler == SIG_IGN;
+}
+
+// sigtimedwait would return signals that are ignored, too.
+sigset_t watched_signals() {
   sigset_t set;
   sigemptyset(&set);
-  for (const int signal : {SIGINT, SIGTERM, SIGHUP, stop_signal}) sigaddset(&set, signal);
+  sigaddset(&set, stop_signal);
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
+    if (!is_ignored(signal)) sigaddset(&set, signal);
+  }
   return set;
 }
 
 enum class Event { interrupt, patience_over, stop };
 
-Event wait_for_event(bool forever) {
-  const sigset_t set = watched();
+Event wait_for_event(const sigset_t& set, bool forever) {
   const timespec patience{Interrupts::patience_seconds, 0};
   for (;;) {
     const int signal = sigtimedwait(&set, nullptr, forever ? nullptr : &patience);
@@ -35,21 +44,24 @@ Event wait_for_event(bool forever) {
   }
 }
 
-void watch(const std::function<void()>& first, const std::function<void()>& again) {
-  if (wait_for_event(true) == Event::stop) return;
-  first();
-  if (wait_for_event(false) == Event::stop) return;
-  again();
-  if (wait_for_event(false) == Event::stop) return;
-  _exit(exit_interrupted);
+void watch(const sigset_t& set, const InterruptActions& actions) {
+  if (wait_for_event(set, true) == Event::stop) return;
+  actions.first();
+  if (wait_for_event(set, false) == Event::stop) return;
+  actions.again();
+  for (;;) {
+    const Event event = wait_for_event(set, false);
+    if (event == Event::stop) return;
+    if (event == Event::interrupt || !actions.ended()) _exit(exit_interrupted);
+  }
 }
 
 }  // namespace
 
-Interrupts::Interrupts(std::function<void()> first, std::function<void()> again) {
-  const sigset_t set = watched();
+Interrupts::Interrupts(InterruptActions actions) {
+  const sigset_t set = watched_signals();
   pthread_sigmask(SIG_BLOCK, &set, nullptr);
-  thread_ = std::jthread([first = std::move(first), again = std::move(again)] { watch(first, again); });
+  thread_ = std::jthread([set, actions = std::move(actions)] { watch(set, actions); });
 }
 
 Interrupts::~Interrupts() { pthread_kill(thread_.native_handle(), stop_signal); }

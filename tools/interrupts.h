@@ -5,16 +5,23 @@
 
 namespace tandem::tools {
 
-/// Turns SIGINT, SIGTERM and SIGHUP into calls, on a thread of its own: `first` for the first, `again` for the second
-/// or when the run has not ended `patience_seconds` after the first. If nothing helps, the process ends with status 130
-/// as long again after that, or at a third signal.
+/// What a signal does. Called on the thread of Interrupts.
+struct InterruptActions {
+  std::function<void()> first;  ///< at the first signal
+  std::function<void()> again;  ///< at the second, or when the run has not ended for a while after the first
+  std::function<bool()> ended;  ///< whether the run has ended; then its results are written, however long it takes
+};
+
+/// Turns SIGINT, SIGTERM and SIGHUP into calls, on a thread of its own. If the run has not ended `patience_seconds`
+/// after `again`, or at a third signal, the process ends with status 130. A signal that was ignored when the process
+/// started (under nohup, say) stays ignored.
 ///
 /// The signals are blocked in this thread and in all that it starts from then on, so make this before any other thread.
 class Interrupts {
  public:
   static constexpr int patience_seconds = 2;
 
-  Interrupts(std::function<void()> first, std::function<void()> again);
+  explicit Interrupts(InterruptActions actions);
   /// Stops watching; the signals stay blocked.
   ~Interrupts();
   Interrupts(const Interrupts&) = delete;

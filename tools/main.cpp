@@ -1,9 +1,17 @@
 #include <fmt/format.h>
+#include <unistd.h>
 
+#include <cstdio>
 #include <exception>
 
+#include "actors/run.h"
 #include "config/job_reader.h"
 #include "tools/commands.h"
+
+void tandem::tools::leave(int status) {
+  std::fflush(nullptr);
+  _exit(status);
+}
 
 int main(int argc, char** argv) {
   using namespace tandem;
@@ -21,6 +29,10 @@ int main(int argc, char** argv) {
   }
   try {
     return chosen();
+  } catch (const actors::RunError& error) {
+    fmt::print(stderr, "error: {}\n", error.what());
+    if (error.stuck) tools::leave(tools::exit_failed);
+    return tools::exit_failed;
   } catch (const config::JobError& error) {
     fmt::print(stderr, "{}\n", error.what());
     return tools::exit_usage;

@@ -140,8 +140,8 @@ void RunFolder::add(const actors::TestResult& result) {
 }
 
 void RunFolder::close(const actors::RunSummary& summary, const RunEnding& ending) {
-  write_file(path_ / "timeline.json", [&](std::ostream& out) { scheduler::write_chrome_trace(out, summary.tracks); });
   write_file(path_ / "summary.json", [&](std::ostream& out) { out << to_json(job_, summary, ending).dump(2) << '\n'; });
+  write_file(path_ / "timeline.json", [&](std::ostream& out) { scheduler::write_chrome_trace(out, summary.tracks); });
 }
 
 }  // namespace tandem::tools

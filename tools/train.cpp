@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <mutex>
 
 #include "actors/run.h"
@@ -12,6 +13,10 @@
 
 namespace tandem::tools {
 namespace {
+
+// Shorter than the patience of Interrupts, so that a run which is cut short can still report.
+constexpr scheduler::Time grace = std::chrono::seconds(1);
+static_assert(grace < std::chrono::seconds(Interrupts::patience_seconds));
 
 class Recorder final : public actors::RunObserver {
  public:
@@ -36,14 +41,30 @@ class Recorder final : public actors::RunObserver {
 // process is about to end. Safe from any thread.
 class Interruptible {
  public:
-  void begin(actors::LocalRun& run) {
-    const std::lock_guard lock(mutex_);
-    run_ = &run;
-    begun_ = true;
-  }
+  // Brings signals to `run` while it lives.
+  class During {
+   public:
+    During(Interruptible& interruptible, actors::LocalRun& run) : interruptible_(interruptible) {
+      const std::lock_guard lock(interruptible_.mutex_);
+      interruptible_.run_ = &run;
+      interruptible_.begun_ = true;
+    }
+    ~During() { interruptible_.end(); }
+    During(const During&) = delete;
+    During& operator=(const During&) = delete;
+
+   private:
+    Interruptible& interruptible_;
+  };
+
+  // The run has ended; what is left is to write its results.
   void end() {
     const std::lock_guard lock(mutex_);
     run_ = nullptr;
+  }
+  bool ended() const {
+    const std::lock_guard lock(mutex_);
+    return begun_ && run_ == nullptr;
   }
   void interrupt() {
     act([](actors::LocalRun& run) { run.interrupt(); });
@@ -73,24 +94,23 @@ class Interruptible {
   bool cut_short_ = false;
 };
 
-[[noreturn]] void leave_stuck_threads(int status) {
-  std::fflush(nullptr);
-  _exit(status);
-}
-
 int report_done(const actors::RunSummary& summary, RunFolder& folder, Console& console) {
-  folder.close(summary, {summary.interrupted ? "interrupted" : "done", ""});
   console.closing_table(summary);
+  folder.close(summary, {summary.interrupted ? "interrupted" : "done", ""});
   console.line(fmt::format("results in {}", folder.path().string()));
   return summary.interrupted ? exit_interrupted : exit_done;
 }
 
 int report_failed(const actors::RunError& error, bool cut_short, RunFolder& folder, Console& console) {
-  folder.close(error.summary, {cut_short ? "interrupted" : "failed", error.what()});
-  console.line(fmt::format("what was reported until then is in {}", folder.path().string()));
+  try {
+    folder.close(error.summary, {cut_short ? "interrupted" : "failed", error.what()});
+    console.line(fmt::format("what was reported until then is in {}", folder.path().string()));
+  } catch (const std::exception& unwritten) {
+    console.line(unwritten.what());
+  }
   fmt::print(stderr, "error: {}\n", error.what());
   const int status = cut_short ? exit_interrupted : exit_failed;
-  if (error.stuck) leave_stuck_threads(status);
+  if (error.stuck) leave(status);
   return status;
 }
 
@@ -101,8 +121,10 @@ int run_job(const config::Job& job, int threads, Interruptible& interruptible) {
   if (!folder.kept().empty()) console.line(fmt::format("an earlier run is kept as {}", folder.kept().string()));
   console.headline(job, threads);
   Recorder recorder(console, folder);
-  actors::LocalRun run(job, replicas, recorder);
-  interruptible.begin(run);
+  actors::RunOptions options;
+  options.grace = grace;
+  actors::LocalRun run(job, replicas, recorder, options);
+  const Interruptible::During during(interruptible, run);
   try {
     const actors::RunSummary summary = run.wait();
     interruptible.end();
@@ -116,7 +138,9 @@ int run_job(const config::Job& job, int threads, Interruptible& interruptible) {
 int train(const JobArguments& arguments) {
   const config::Job job = arguments.read();
   Interruptible interruptible;
-  const Interrupts interrupts([&] { interruptible.interrupt(); }, [&] { interruptible.cut_short(); });
+  const Interrupts interrupts({.first = [&] { interruptible.interrupt(); },
+                               .again = [&] { interruptible.cut_short(); },
+                               .ended = [&] { return interruptible.ended(); }});
   return run_job(job, threads_per_worker(job), interruptible);
 }
 

@@ -1,6 +1,7 @@
 #include "comm/in_process/group_state.h"
 
 #include <algorithm>
+#include <new>
 #include <utility>
 
 namespace tandem::comm::in_process {
@@ -39,9 +40,15 @@ std::optional<int> GroupState::left_rank(const Lock&) const {
   return static_cast<int>(found - left_.begin());
 }
 
-void GroupState::abort(const std::string& reason) {
+void GroupState::abort(const std::string& reason) noexcept {
+  std::string cause;
+  try {
+    cause = reason;
+  } catch (const std::bad_alloc&) {
+    cause = "out of memory";  // short enough to need none
+  }
   const Lock lock(mutex);
-  fail(lock, reason);
+  fail(lock, std::move(cause));
 }
 
 void GroupState::wake_all() {

@@ -42,7 +42,8 @@ class GroupState {
   /// The lowest rank whose end is destroyed.
   std::optional<int> left_rank(const Lock& lock) const;
 
-  void abort(const std::string& reason);
+  /// If there is no memory for a copy of `reason`, the group dies of that instead.
+  void abort(const std::string& reason) noexcept;
 
   std::mutex mutex;
   /// Where ranks wait for each other in collectives.

@@ -59,8 +59,8 @@ Mailboxes::Message Mailboxes::wait_for_message(int to, std::span<const int> from
   if (found == mailbox.end() && all_left()) group_.fail_left(lock, from.front());
   if (group_.dead(lock)) group_.throw_aborted(lock, call);
   if (found == mailbox.end()) {
-    const std::string cause = call + ": no message in " + seconds_text(Clock::now() - begin) + ", " +
-                              seconds_text(group_.deadline()) + " is allowed";
+    const std::string cause = call + ": " + ranks_text(from) +
+                              " sent nothing in time: " + waited_text(to, Clock::now() - begin, group_.deadline());
     group_.fail(lock, cause);
     throw DeadlineError(cause);
   }

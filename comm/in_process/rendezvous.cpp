@@ -98,9 +98,8 @@ void Rendezvous::wait_for_others(Lock& lock, const Arrival& arrival, std::uint64
   if (all_here()) return;
   if (!group_.dead(lock)) {
     failed_ = {number, Flaw::deadline};
-    group_.fail(lock, ranks_text(missing_ranks()) + " did not come in time: rank " + std::to_string(arrival.rank) +
-                          " waited " + seconds_text(Clock::now() - begin) + ", " + seconds_text(group_.deadline()) +
-                          " is allowed");
+    group_.fail(lock, ranks_text(missing_ranks()) + " did not come in time: " +
+                          waited_text(arrival.rank, Clock::now() - begin, group_.deadline()));
   }
   throw_failure(lock, arrival, number);
 }

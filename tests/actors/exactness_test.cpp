@@ -19,13 +19,18 @@ config::Optimizer optimizer(OptimizerKind kind, bool nesterov) {
   return settings;
 }
 
-void require_close(const std::vector<std::vector<float>>& weights, const std::vector<std::vector<float>>& expected) {
-  // The last update of a run is applied together with others in flight: compare from the end.
+void require_equal(const std::vector<float>& weights, const std::vector<float>& expected) {
+  for (std::size_t i = 0; i < expected.size(); ++i) {
+    REQUIRE(weights[i] == Approx(expected[i]).margin(2e-6).epsilon(2e-6));
+  }
+}
+
+// Update by update; those in flight at the end are applied together, and so seen as one.
+void require_equal(const std::vector<std::vector<float>>& weights, const std::vector<std::vector<float>>& expected) {
   REQUIRE(!weights.empty());
   REQUIRE(weights.size() <= expected.size());
-  for (std::size_t i = 0; i < expected.back().size(); ++i) {
-    REQUIRE(weights.back()[i] == Approx(expected.back()[i]).margin(2e-6).epsilon(2e-6));
-  }
+  for (std::size_t update = 0; update + 1 < weights.size(); ++update) require_equal(weights[update], expected[update]);
+  require_equal(weights.back(), expected.back());
 }
 
 std::shared_ptr<test::Experiment> trained(const config::Job& job, const test::Quadratic& problem) {
@@ -52,7 +57,7 @@ TEST_CASE("a run equals a plain loop that delays its gradients by width - 1 step
   const test::Quadratic problem;
   const auto experiment = trained(job, problem);
   const auto expected = test::plain_training(job, problem, steps);
-  for (int rank = 0; rank < workers; ++rank) require_close(experiment->weights_of(rank), expected);
+  for (int rank = 0; rank < workers; ++rank) require_equal(experiment->weights_of(rank), expected);
 }
 
 TEST_CASE("a run whose width grows after warm-up equals a plain loop that does the same") {
@@ -62,7 +67,7 @@ TEST_CASE("a run whose width grows after warm-up equals a plain loop that does t
   config::Job job = test::quadratic_job(3, steps, 3, Correction::local);
   job.topology.warmup_steps = warmup;
   const test::Quadratic problem;
-  require_close(trained(job, problem)->weights_of(0), test::plain_training(job, problem, steps));
+  require_equal(trained(job, problem)->weights_of(0), test::plain_training(job, problem, steps));
 }
 
 TEST_CASE("with the same data on every rank, correction local equals synchronous training bit for bit") {
@@ -123,7 +128,7 @@ TEST_CASE("a worker whose share is empty counts with weight 0") {
   problem.samples = [](std::int64_t step, int rank) { return rank == 0 && step == 10 ? 0 : 10; };
   const auto width = GENERATE(1, 2);
   const config::Job job = test::quadratic_job(2, 11, width, width == 1 ? Correction::none : Correction::local);
-  require_close(trained(job, problem)->weights_of(0), test::plain_training(job, problem, 11));
+  require_equal(trained(job, problem)->weights_of(0), test::plain_training(job, problem, 11));
 }
 
 TEST_CASE("the stability limits of delayed gradients hold in a real run") {

@@ -76,8 +76,8 @@ TEST_CASE("an evaluation is told once all workers' shares are there") {
 
 TEST_CASE("of several failures the cause comes first, whatever order they came in") {
   Book b(2);
-  b.book.failed({"reducer", 0, 3, "aborted", true});
-  b.book.failed({"worker", 1, 4, "bad shard", false});
+  b.book.failed({ActorKind::reducer, 0, 3, "aborted", true});
+  b.book.failed({ActorKind::worker, 1, 4, "bad shard", false});
   const std::string text = b.book.failure_text(false);
   CHECK(text == "worker 1 at step 4: bad shard\n  in consequence, reducer 0 at step 3: aborted");
   CHECK_THAT(b.book.failure_text(true), Contains("worker 0 has not ended") && Contains("reducer 1 has not ended"));

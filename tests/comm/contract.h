@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <exception>
 #include <functional>
 #include <memory>
@@ -9,7 +10,7 @@
 #include "comm/communicator.h"
 
 // What the contract tests (contract_*.cpp) need to run over an implementation of Communicator. A test program links
-// them and defines make_group(); nothing else in them depends on the implementation.
+// them and defines make_group() and mean_tolerance(); nothing else in them depends on the implementation.
 namespace tandem::comm::test {
 
 struct GroupOptions {
@@ -22,6 +23,12 @@ struct GroupOptions {
 using Group = std::vector<std::unique_ptr<Communicator>>;
 
 Group make_group(const GroupOptions& options);
+
+/// How far a value of a mean may be from the exact one, in units of FLT_EPSILON times the largest magnitude among the
+/// contributions.
+double mean_tolerance(int ranks);
+
+inline std::size_t index(int rank) { return static_cast<std::size_t>(rank); }
 
 /// Runs `body` for all ranks at once, each on a thread of its own. If a rank throws, the group is aborted and the error
 /// rethrown here: a cause rather than an AbortedError. Catch's assertions are not for several threads: let `body`

@@ -11,8 +11,6 @@
 namespace tandem::comm::test {
 namespace {
 
-std::size_t index(int rank) { return static_cast<std::size_t>(rank); }
-
 std::vector<std::byte> pattern(std::size_t size, int seed) {
   std::vector<std::byte> bytes(size);
   for (std::size_t i = 0; i < size; ++i) bytes[i] = static_cast<std::byte>(i * 31 + i / 256 + index(seed));

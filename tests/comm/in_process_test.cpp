@@ -2,8 +2,11 @@
 
 #include <array>
 #include <catch2/catch.hpp>
+#include <cfloat>
+#include <cmath>
 
-#include "comm/contract.h"
+#include "comm/mean_fixture.h"
+#include "comm/reference_mean.h"
 
 namespace tandem::comm::test {
 
@@ -12,11 +15,14 @@ Group make_group(const GroupOptions& options) {
       {.size = options.size, .results_kept = options.results_kept, .deadline = options.deadline});
 }
 
+/// Each rank adds at most one rounding of the scale, the product and the sum.
+double mean_tolerance(int ranks) { return 3.0 * ranks; }
+
 namespace {
 
 using Call = std::function<void(Communicator&)>;
 
-Call reduce(Step step, std::size_t size) {
+Call mean(Step step, std::size_t size) {
   return [=](Communicator& end) { (void)end.all_reduce_mean({step, std::vector<float>(size), 1.0}); };
 }
 
@@ -49,6 +55,34 @@ TEST_CASE("all ranks share one mean") {
   REQUIRE(means[2] == means[0]);
 }
 
+TEST_CASE("the mean is summed in rank order in float32, bit for bit") {
+  const int ranks = GENERATE(range(1, 17));
+  const Group group = make_group({.size = ranks});
+  Step step = 0;
+  for (const std::size_t size : {0, 1, 2, 7, 33, 1001, 100'003}) {
+    for (const Weights& weights : weights_to_try(ranks)) {
+      CAPTURE(ranks, size, weights, Catch::rngSeed());
+      const Vectors contributions = random_contributions(ranks, size, step);
+      std::vector<float> expected(size);
+      for (std::size_t i = 0; i < size; ++i) expected[i] = reference_mean(contributions, weights, i);
+      for (const Result& result : reduce(group, step++, contributions, weights)) {
+        REQUIRE(same_bits(result.values, expected));
+      }
+    }
+  }
+}
+
+TEST_CASE("a sum of finite values that overflows is not finite, and no rank is named") {
+  const Vectors contributions(7, std::vector<float>{1.0F, FLT_MAX});
+  const Weights weights = {1, 2, 3, 4, 5, 6, 7};
+  // The scales' rounding carries the sum beyond the largest float.
+  REQUIRE(std::isinf(reference_mean(contributions, weights, 1)));
+  for (const Result& result : reduce(contributions, weights)) {
+    REQUIRE_FALSE(result.mean.finite);
+    REQUIRE_FALSE(result.mean.non_finite_rank);
+  }
+}
+
 TEST_CASE("a mismatch is told to every rank, with operation, both ranks and both values") {
   struct Mismatch {
     Call at_rank_1;
@@ -57,9 +91,9 @@ TEST_CASE("a mismatch is told to every rank, with operation, both ranks and both
     std::string other;
   };
   const std::vector<Mismatch> mismatches = {
-      {reduce(7, 3), reduce(8, 3), "rank 1 came with step 7|rank 1 with step 7", "step 8"},
-      {reduce(7, 3), reduce(7, 4), "rank 1 came with size 3|rank 1 with size 3", "size 4"},
-      {reduce(7, 3), broadcast(0, 3), "rank 1 came with all_reduce_mean|rank 1 with all_reduce_mean", "broadcast"},
+      {mean(7, 3), mean(8, 3), "rank 1 came with step 7|rank 1 with step 7", "step 8"},
+      {mean(7, 3), mean(7, 4), "rank 1 came with size 3|rank 1 with size 3", "size 4"},
+      {mean(7, 3), broadcast(0, 3), "rank 1 came with all_reduce_mean|rank 1 with all_reduce_mean", "broadcast"},
       {broadcast(2, 3), broadcast(0, 3), "rank 1 came with root 2|rank 1 with root 2", "root 0"},
   };
   for (const auto& [at_rank_1, at_others, one, other] : mismatches) {
@@ -79,8 +113,8 @@ TEST_CASE("a mismatch is told to every rank, with operation, both ranks and both
 
 TEST_CASE("who waited in vain gets a DeadlineError, who comes too late an AbortedError that says why") {
   const Group group = make_group({.size = 2, .deadline = std::chrono::milliseconds(20)});
-  REQUIRE_THROWS_AS(reduce(7, 3)(*group[0]), DeadlineError);
-  REQUIRE_THROWS_AS(reduce(7, 3)(*group[1]), AbortedError);
+  REQUIRE_THROWS_AS(mean(7, 3)(*group[0]), DeadlineError);
+  REQUIRE_THROWS_AS(mean(7, 3)(*group[1]), AbortedError);
   REQUIRE_THROWS_WITH(group[1]->barrier(), Catch::Contains("rank 1 did not come in time: rank 0 waited 0.0") &&
                                                Catch::Contains("0.020 s is allowed"));
 }

@@ -19,11 +19,12 @@ float reference_mean(std::span<const std::vector<float>> contributions, std::spa
   return mean;
 }
 
-double exact_mean(std::span<const std::vector<float>> contributions, std::span<const double> weights, std::size_t i) {
+std::vector<double> exact_mean(std::span<const std::vector<float>> contributions, std::span<const double> weights) {
   const double sum = std::accumulate(weights.begin(), weights.end(), 0.0);
-  double mean = 0;
+  std::vector<double> mean(contributions.front().size());
   for (std::size_t rank = 0; rank < contributions.size(); ++rank) {
-    if (weights[rank] != 0) mean += weights[rank] / sum * contributions[rank][i];
+    if (weights[rank] == 0) continue;
+    for (std::size_t i = 0; i < mean.size(); ++i) mean[i] += weights[rank] / sum * contributions[rank][i];
   }
   return mean;
 }

@@ -1,9 +1,10 @@
-# The contract that every Communicator keeps; a test program adds make_group() for its implementation.
+# The contract that every Communicator keeps; a test program adds what contract.h leaves to it.
 set(communicator_contract
   comm/contract.cpp
   comm/contract_failures.cpp
   comm/contract_mean.cpp
   comm/contract_messages.cpp
+  comm/mean_fixture.cpp
   comm/reference_mean.cpp)
 # The reference rounds as comm/weighted_sum.cpp does.
 set_source_files_properties(comm/reference_mean.cpp PROPERTIES COMPILE_OPTIONS -ffp-contract=off)

@@ -71,7 +71,7 @@ TEST_CASE("docs/configuration.md shows errors as they are") {
   const auto shows = [&](const std::string& error) {
     INFO(error);
     CHECK(!error.empty());
-    CHECK(text.find("\n" + error + "\n") != std::string::npos);
+    CHECK(text.find("\nerror: " + error + "\n") != std::string::npos);
   };
   shows(error_of("[topology]\nwidht = 3\n"));
   shows(error_of("[topology]\nwidth = \"2\"\n"));
@@ -89,7 +89,7 @@ TEST_CASE("docs/configuration.md shows notes as they are") {
   REQUIRE(notes.size() == 2);
   for (const std::string& note : notes) {
     INFO(note);
-    CHECK(text.find("\n" + note + "\n") != std::string::npos);
+    CHECK(text.find("\nnote: " + note + "\n") != std::string::npos);
   }
 }
 

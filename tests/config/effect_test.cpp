@@ -76,6 +76,12 @@ TEST_CASE("a setting without effect is an error that says why") {
       {"topology.correction = 'momentum'\noptimizer.momentum = 0",
        "topology.correction has no effect as \"momentum\" with optimizer.momentum = 0.0: it predicts weights from the "
        "momentum"},
+      {"topology.correction = 'momentum'\noptimizer = { kind = 'adam', beta1 = 0 }",
+       "topology.correction has no effect as \"momentum\" with optimizer.beta1 = 0.0: it predicts weights from the "
+       "momentum"},
+      {"topology.correction = 'momentum'\noptimizer = { kind = 'adamw', beta1 = 0 }",
+       "topology.correction has no effect as \"momentum\" with optimizer.beta1 = 0.0: it predicts weights from the "
+       "momentum"},
   }));
   CHECK_THAT(error_of(text), StartsWith("job.toml:1:") && Contains(": " + expected));
 }

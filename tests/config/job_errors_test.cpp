@@ -16,7 +16,9 @@ TEST_CASE("a misspelled key is named with its place and the nearest key") {
                     "  nearest known key: topology.width\n"
                     "  keys of [topology]: name, width, warmup_steps, correction and staleness"));
   CHECK_THAT(error_of("[topology]\nquantizaton = \"int8\""),
-             StartsWith("job.toml:2:1: unknown key topology.quantizaton\n  nearest known key: "));
+             Equals("job.toml:2:1: unknown key topology.quantizaton\n"
+                    "  nearest known key, though not similar: topology.name\n"
+                    "  keys of [topology]: name, width, warmup_steps, correction and staleness"));
   CHECK_THAT(error_of("epoch = 3"), StartsWith("job.toml:1:1: unknown key epoch outside of any table\n"
                                                "  nearest known key: training.epochs\n"));
 }
@@ -70,6 +72,8 @@ TEST_CASE("a value of the wrong type or out of range is named with what is allow
       {"optimizer.lr = nan", "optimizer.lr: found the number nan; allowed: a number above 0.0 and at most 1e6"},
       {"optimizer.lr = inf", "optimizer.lr: found the number inf; allowed: a number above 0.0 and at most 1e6"},
       {"data.mean = -inf", "data.mean: found the number -inf; allowed: a number at least -1e6 and at most 1e6"},
+      {"optimizer.epsilon = 1e-46",
+       "optimizer.epsilon: found the number 1e-46; allowed: a number at least 1e-30 and at most 1.0"},
       {"optimizer.momentum = 1",
        "optimizer.momentum: found the integer 1; allowed: a number at least 0.0 and below 1.0"},
       {"run.evaluate_epochs = 1", "run.evaluate_epochs: found the integer 1; allowed: true or false"},
@@ -100,11 +104,13 @@ TEST_CASE("a run's name is one part of a path") {
   CHECK_THAT(error_of("run.name = '" + std::string(201, 'a') + "'"), Contains("1 to 200 letters"));
 }
 
-TEST_CASE("the first error of the file is the one reported") {
+TEST_CASE("the first wrong key or value of the file is reported, then the first setting without effect") {
   CHECK_THAT(error_of("[training]\nworkers = 0\n[data]\nkindd = 1\n[aaa]\n"),
              StartsWith("job.toml:2:1: training.workers"));
   CHECK_THAT(error_of("[topology]\nstaleness = 1\n[optimizer]\nbeta1 = 0.5\n"),
              StartsWith("job.toml:2:1: topology.stale"));
+  CHECK_THAT(error_of("[topology]\nstaleness = 1\n[training]\nworkers = 0\n"),
+             StartsWith("job.toml:4:1: training.workers"));
 }
 
 TEST_CASE("text that is not TOML is an error with its line and column") {

@@ -1,5 +1,4 @@
 #include <catch2/catch.hpp>
-#include <cstdlib>
 #include <random>
 #include <string>
 #include <vector>
@@ -11,12 +10,6 @@ namespace tandem::config {
 namespace {
 
 using namespace std::string_literals;
-
-/// The seed of this run, printed with a failure; TANDEM_TEST_SEED gives it back.
-unsigned test_seed() {
-  const char* given = std::getenv("TANDEM_TEST_SEED");
-  return given ? static_cast<unsigned>(std::stoul(given)) : std::random_device{}();
-}
 
 class RandomJobs {
  public:
@@ -83,9 +76,8 @@ class RandomJobs {
 };
 
 TEST_CASE("the effective configuration of any job is that job") {
-  const unsigned seed = test_seed();
-  INFO("TANDEM_TEST_SEED=" << seed);
-  RandomJobs jobs(seed);
+  CAPTURE(Catch::rngSeed());
+  RandomJobs jobs(Catch::rngSeed());
   for (int i = 0; i < 500; ++i) {
     const std::string text = jobs.text();
     INFO(text);
@@ -98,9 +90,8 @@ TEST_CASE("the effective configuration of any job is that job") {
 }
 
 TEST_CASE("damaged text gives a job or a JobError, and nothing else") {
-  const unsigned seed = test_seed();
-  INFO("TANDEM_TEST_SEED=" << seed);
-  std::mt19937_64 random(seed);
+  CAPTURE(Catch::rngSeed());
+  std::mt19937_64 random(Catch::rngSeed());
   const auto below = [&](std::size_t limit) {
     return std::uniform_int_distribution<std::size_t>(0, limit - 1)(random);
   };
@@ -125,7 +116,8 @@ TEST_CASE("damaged text gives a job or a JobError, and nothing else") {
   CHECK(errors > 100);
 }
 
-TEST_CASE("the effective configuration spells defaults out and leaves out what has no effect") {
+TEST_CASE(
+    "the effective configuration spells defaults out, comments on what is unset and leaves out what has no effect") {
   CHECK(to_toml(parse_job("", "job.toml")) ==
         "[run]\n"
         "name = \"job\"\n"
@@ -148,7 +140,9 @@ TEST_CASE("the effective configuration spells defaults out and leaves out what h
         "workers = 4\n"
         "batch = 64\n"
         "epochs = 5\n"
+        "# steps = unset: `training.epochs` alone decides\n"
         "seed = 1\n"
+        "# threads = unset: the machine's cores shared between the workers, at least one each\n"
         "\n"
         "[optimizer]\n"
         "kind = \"sgd\"\n"
@@ -156,6 +150,7 @@ TEST_CASE("the effective configuration spells defaults out and leaves out what h
         "momentum = 0.9\n"
         "nesterov = false\n"
         "weight_decay = 0.0\n"
+        "# clip_norm = unset: no clipping\n"
         "\n"
         "[schedule]\n"
         "kind = \"constant\"\n"

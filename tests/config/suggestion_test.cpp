@@ -26,5 +26,18 @@ TEST_CASE("the nearest key is looked for in every table, and first in the one it
   CHECK_THAT(unknown_key_message("data", "widths"), Contains("nearest known key: data.width"));
 }
 
+TEST_CASE("the nearest key is said not to be similar where more than a third of the letters differ") {
+  CHECK_THAT(unknown_key_message("topology", "widXX"), Contains("nearest known key: topology.width"));
+  CHECK_THAT(unknown_key_message("topology", "wiXXX"),
+             Contains("nearest known key, though not similar: topology.width"));
+  CHECK_THAT(unknown_key_message(std::nullopt, "zzzzzzzzzzzz"), Contains("nearest known key, though not similar: "));
+  CHECK_THAT(unknown_key_message("topology", "width" + std::string(1000, 'h')), Contains("though not similar: "));
+}
+
+TEST_CASE("where no key is similar, one of the table it was written in is named") {
+  // schedule.interval is nearer by letters.
+  CHECK_THAT(unknown_key_message("model", "intXXXXXX"), Contains("though not similar: model."));
+}
+
 }  // namespace
 }  // namespace tandem::config

@@ -68,6 +68,23 @@ TEST_CASE("synthetic data depends on the seed alone") {
   CHECK(first.train.pixels != other.train.pixels);
 }
 
+TEST_CASE("synthetic data that would not fit into memory is refused with its keys, bytes and the most allowed") {
+  config::Data data = small_data();
+  data.samples = 100'000'000;
+  data.test_samples = 100'000'000;
+  data.channels = 64;
+  data.height = 1024;
+  data.width = 1024;
+  data.classes = 100'000;
+  CHECK_THROWS_WITH(make_synthetic(data, 1),
+                    Catch::Equals("data.samples, data.test_samples, data.classes, data.channels, data.height and "
+                                  "data.width ask for 13428484486400000 bytes of synthetic images, but at most "
+                                  "8589934592 are allowed"));
+  data.samples = 1;
+  data.test_samples = 1;
+  CHECK_THROWS_AS(make_synthetic(data, 1), std::runtime_error);
+}
+
 TEST_CASE("synthetic images of a class differ") {
   const Dataset dataset = make_synthetic(small_data(), 1);
   const auto image = [&](std::size_t index) {

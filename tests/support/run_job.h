@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <vector>
@@ -38,9 +39,16 @@ inline config::Job quadratic_job(int workers, std::int64_t steps, int width, con
   return job;
 }
 
+/// However busy the machine is, no actor that ends by itself is taken for stuck.
+inline actors::RunOptions patient() {
+  actors::RunOptions options;
+  options.grace = std::chrono::minutes(5);
+  return options;
+}
+
 inline actors::RunSummary run_quadratic(const config::Job& job, const std::shared_ptr<Experiment>& experiment) {
   KeepingObserver observer;
-  actors::LocalRun run(job, make_quadratic_replicas(job, experiment), observer);
+  actors::LocalRun run(job, make_quadratic_replicas(job, experiment), observer, patient());
   return run.wait();
 }
 
