@@ -87,11 +87,19 @@ class Node {
     working.clock = options_.run.clock;
     working.spans_kept = options_.run.spans_kept;
     working.driver = driver_;
-    working.reducer = watch(ActorKind::reducer, rank, self_->spawn<caf::detached>(reducer, reducing));
-    return watch(ActorKind::worker, rank, self_->spawn<caf::detached>(worker, working));
+    working.reducer = spawn_and_watch(ActorKind::reducer, rank, reducer, reducing);
+    return spawn_and_watch(ActorKind::worker, rank, worker, working);
   }
 
-  caf::actor watch(ActorKind kind, int rank, const caf::actor& child) {
+  template <class Options>
+  caf::actor spawn_and_watch(ActorKind kind, int rank, void (*run)(caf::blocking_actor*, const Options&),
+                             const Options& options) {
+    const auto counted = [run, threads = options_.threads](caf::blocking_actor* self, const Options& its_options) {
+      threads->leave_at_exit();
+      run(self, its_options);
+    };
+    const caf::actor child = self_->spawn<caf::detached>(counted, options);
+    options_.threads->add();
     self_->monitor(child);
     children_[child.address()] = {kind, rank, child};
     return child;

@@ -3,6 +3,7 @@
 #include <caf/all.hpp>
 
 #include "actors/run.h"
+#include "actors/thread_count.h"
 #include "config/job.h"
 #include "models/replica.h"
 
@@ -12,6 +13,8 @@ struct NodeOptions {
   config::Job job;
   models::ReplicaFactory replicas;
   RunOptions run;
+  /// Counts the threads of workers and reducers.
+  std::shared_ptr<ThreadCount> threads;
 };
 
 /// One a host: spawns the workers and reducers of its host, holds the communicators that join them, and unblocks all of

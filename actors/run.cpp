@@ -5,6 +5,7 @@
 #include "actors/driver.h"
 #include "actors/messages.h"
 #include "actors/node.h"
+#include "actors/thread_count.h"
 #include "scheduler/stability.h"
 
 namespace tandem::actors {
@@ -24,6 +25,7 @@ struct SystemConfig : caf::actor_system_config {
 struct LocalRun::Impl {
   std::unique_ptr<SystemConfig> config = std::make_unique<SystemConfig>();
   std::unique_ptr<caf::actor_system> system = std::make_unique<caf::actor_system>(*config);
+  std::shared_ptr<ThreadCount> threads = std::make_shared<ThreadCount>();
   caf::actor node;
   caf::actor driver;
   std::future<Outcome> outcome;
@@ -31,6 +33,9 @@ struct LocalRun::Impl {
   void take_down(const Outcome& end) {
     if (!end.stuck) {
       caf::anon_send_exit(node, caf::exit_reason::user_shutdown);
+      // Every actor that ends leaves an event for the system's clock, whose queue holds 63. The system's destructor
+      // would stop the clock first, and wait for ever for the actors beyond that.
+      threads->await_none();
       return;
     }
     // Actors that are stuck hold on to the system, and to what their node owns: neither can be taken down under them.
@@ -45,7 +50,7 @@ LocalRun::LocalRun(const config::Job& job, models::ReplicaFactory replicas, RunO
   if (const auto warning = scheduler::staleness_warning(job)) observer.on_warning(*warning);
   auto outcome = std::make_shared<std::promise<Outcome>>();
   impl_->outcome = outcome->get_future();
-  impl_->node = impl_->system->spawn(node, NodeOptions{job, std::move(replicas), options});
+  impl_->node = impl_->system->spawn(node, NodeOptions{job, std::move(replicas), options, impl_->threads});
   impl_->driver = impl_->system->spawn(
       driver, DriverOptions{job, observer, options.clock, options.grace, impl_->node, std::move(outcome)});
 }

@@ -103,6 +103,14 @@ TEST_CASE("spans beyond the limit are dropped, the newest kept, and their number
   CHECK(summary.tracks[1].spans.back().step == 99);
 }
 
+TEST_CASE("a run of as many workers as there may be ends, with all its threads") {
+  for (int repeat = 0; repeat < 10; ++repeat) {
+    const auto e = std::make_shared<test::Experiment>(test::Quadratic{});
+    CHECK(test::run_quadratic(test::quadratic_job(64, 5, 2, Correction::local), e).steps == 5);
+    CHECK(e.use_count() == 1);
+  }
+}
+
 TEST_CASE("N2: a run with uncorrected momentum at width 2 warns before it starts") {
   const auto e = std::make_shared<test::Experiment>(test::Quadratic{});
   const config::Job job = test::quadratic_job(1, 3, 2, Correction::none);

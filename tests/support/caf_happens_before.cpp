@@ -19,6 +19,9 @@ void __tsan_release(void* address);
 #define BLOCKING_ENQUEUE \
   "_ZN3caf14blocking_actor7enqueueESt10unique_ptrINS_15mailbox_elementENS_6detail8disposerEEPNS_14execution_unitE"
 #define SCHEDULED_REACTIVATE "_ZN3caf15scheduled_actor10reactivateERNS_15mailbox_elementE"
+#define SCHEDULED_RECEIVE "_ZN3caf15scheduled_actor15mailbox_visitorclERNS_15mailbox_elementE"
+#define BLOCKING_CLEANUP "_ZN3caf14blocking_actor7cleanupEONS_5errorEPNS_14execution_unitE"
+#define BLOCKING_RECEIVE "_ZN3caf14blocking_actor15mailbox_visitorclERNS_15mailbox_elementE"
 #define BLOCKING_DEQUEUE "_ZN3caf14blocking_actor7dequeueEv"
 #define RELEASE_ACTOR "_ZN3caf21intrusive_ptr_releaseEPNS_19actor_control_blockE"
 #define RELEASE_ACTOR_WEAK "_ZN3caf26intrusive_ptr_release_weakEPNS_19actor_control_blockE"
@@ -26,6 +29,9 @@ void __tsan_release(void* address);
 void scheduled_enqueue(void* actor, void* message, void* unit) __asm__(SCHEDULED_ENQUEUE);
 void blocking_enqueue(void* actor, void* message, void* unit) __asm__(BLOCKING_ENQUEUE);
 int scheduled_reactivate(void* actor, void* message) __asm__(SCHEDULED_REACTIVATE);
+int scheduled_receive(void* visitor, void* message) __asm__(SCHEDULED_RECEIVE);
+bool blocking_cleanup(void* actor, void* error, void* unit) __asm__(BLOCKING_CLEANUP);
+int blocking_receive(void* visitor, void* message) __asm__(BLOCKING_RECEIVE);
 void* blocking_dequeue(void* message, void* actor) __asm__(BLOCKING_DEQUEUE);
 void release_actor(void* actor) __asm__(RELEASE_ACTOR);
 void release_actor_weak(void* actor) __asm__(RELEASE_ACTOR_WEAK);
@@ -64,6 +70,30 @@ int scheduled_reactivate(void* actor, void* message) {
   return reactivate(actor, message);
 }
 
+// A visitor's first member is its actor.
+int scheduled_receive(void* visitor, void* message) {
+  static const auto receive = original(&scheduled_receive, SCHEDULED_RECEIVE);
+  void* const actor = *static_cast<void**>(visitor);
+  __tsan_acquire(actor);
+  const int result = receive(visitor, message);
+  // The next message of this actor may be received on another thread.
+  __tsan_release(actor);
+  return result;
+}
+
+int blocking_receive(void* visitor, void* message) {
+  static const auto receive = original(&blocking_receive, BLOCKING_RECEIVE);
+  __tsan_acquire(*static_cast<void**>(visitor));
+  return receive(visitor, message);
+}
+
+// Destroys the messages that nobody has received.
+bool blocking_cleanup(void* actor, void* error, void* unit) {
+  static const auto cleanup = original(&blocking_cleanup, BLOCKING_CLEANUP);
+  __tsan_acquire(actor);
+  return cleanup(actor, error, unit);
+}
+
 void* blocking_dequeue(void* message, void* actor) {
   static const auto dequeue = original(&blocking_dequeue, BLOCKING_DEQUEUE);
   void* const result = dequeue(message, actor);
@@ -82,3 +112,6 @@ void release_actor_weak(void* actor) {
   order_release(actor);
   release(actor);
 }
+
+// What a monitor is told of an actor's end is made and taken apart inside libcaf_core alone.
+extern "C" const char* __tsan_default_suppressions() { return "race:caf::detail::tuple_vals<caf::down_msg>\n"; }
