@@ -154,8 +154,9 @@ void RunBook::report_if_due(bool at_the_end) {
   progress.learning_rate = rate_->at(std::max<std::int64_t>(0, progress.steps_done - 1));
   // Workers report in batches, so that over a short while the pace says nothing.
   const bool long_enough = interval > job_.run.report_seconds / 2;
-  progress.samples_per_second = static_cast<double>(long_enough ? sums.samples : summary_.samples) /
-                                (long_enough ? interval : training_seconds());
+  const double seconds = long_enough ? interval : training_seconds();
+  const std::int64_t samples = long_enough ? sums.samples : summary_.samples;
+  progress.samples_per_second = seconds > 0 ? static_cast<double>(samples) / seconds : 0;
   progress.training_seconds = training_seconds();
   progress.wall_seconds = wall_seconds();
   observer_.on_progress(progress);
