@@ -4,7 +4,7 @@ target_link_libraries(tandem_test_quadratic PUBLIC tandem_actors PRIVATE tandem_
 
 tandem_test(actors_test
   SOURCES actors/exactness_test.cpp actors/failures_test.cpp actors/run_test.cpp
-  LIBRARIES tandem_test_quadratic TIMEOUT 300)
+  LIBRARIES tandem_test_quadratic)
 tandem_test(run_book_test
   SOURCES actors/run_book_test.cpp
   LIBRARIES tandem_test_quadratic tandem_caf)

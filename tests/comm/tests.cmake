@@ -9,5 +9,5 @@ set(communicator_contract
 # The reference rounds as comm/weighted_sum.cpp does.
 set_source_files_properties(comm/reference_mean.cpp PROPERTIES COMPILE_OPTIONS -ffp-contract=off)
 
-tandem_test(in_process_test SOURCES comm/in_process_test.cpp ${communicator_contract} LIBRARIES tandem_comm TIMEOUT 300)
+tandem_test(in_process_test SOURCES comm/in_process_test.cpp ${communicator_contract} LIBRARIES tandem_comm)
 tandem_test(weighted_sum_test SOURCES comm/weighted_sum_test.cpp comm/reference_mean.cpp LIBRARIES tandem_comm)

@@ -12,6 +12,5 @@ if(TANDEM_LIBTORCH)
   tandem_test(replica_test
     SOURCES models/concurrent_replicas_test.cpp models/network_test.cpp models/running_statistics_test.cpp
             models/torch_replica_test.cpp
-    LIBRARIES tandem_models
-    TIMEOUT 300)
+    LIBRARIES tandem_models)
 endif()
