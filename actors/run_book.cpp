@@ -42,20 +42,6 @@ std::string describe(const Failed& failure) {
 
 }  // namespace
 
-const char* name(ActorKind kind) {
-  switch (kind) {
-    case ActorKind::worker:
-      return "worker";
-    case ActorKind::reducer:
-      return "reducer";
-    case ActorKind::node:
-      return "node";
-    case ActorKind::driver:
-      return "driver";
-  }
-  throw std::logic_error("unknown kind of actor");
-}
-
 void RunBook::Sums::add(std::int64_t more_samples, double more_loss, std::int64_t more_correct) {
   samples += more_samples;
   loss += more_loss;
