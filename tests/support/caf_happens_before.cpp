@@ -18,6 +18,7 @@ void __tsan_release(void* address);
   "_ZN3caf15scheduled_actor7enqueueESt10unique_ptrINS_15mailbox_elementENS_6detail8disposerEEPNS_14execution_unitE"
 #define BLOCKING_ENQUEUE \
   "_ZN3caf14blocking_actor7enqueueESt10unique_ptrINS_15mailbox_elementENS_6detail8disposerEEPNS_14execution_unitE"
+#define SCHEDULED_INITIALIZE "_ZN3caf17event_based_actor10initializeEv"
 #define SCHEDULED_REACTIVATE "_ZN3caf15scheduled_actor10reactivateERNS_15mailbox_elementE"
 #define SCHEDULED_RECEIVE "_ZN3caf15scheduled_actor15mailbox_visitorclERNS_15mailbox_elementE"
 #define BLOCKING_CLEANUP "_ZN3caf14blocking_actor7cleanupEONS_5errorEPNS_14execution_unitE"
@@ -28,6 +29,7 @@ void __tsan_release(void* address);
 
 void scheduled_enqueue(void* actor, void* message, void* unit) __asm__(SCHEDULED_ENQUEUE);
 void blocking_enqueue(void* actor, void* message, void* unit) __asm__(BLOCKING_ENQUEUE);
+void scheduled_initialize(void* actor) __asm__(SCHEDULED_INITIALIZE);
 int scheduled_reactivate(void* actor, void* message) __asm__(SCHEDULED_REACTIVATE);
 int scheduled_receive(void* visitor, void* message) __asm__(SCHEDULED_RECEIVE);
 bool blocking_cleanup(void* actor, void* error, void* unit) __asm__(BLOCKING_CLEANUP);
@@ -62,6 +64,13 @@ void blocking_enqueue(void* actor, void* message, void* unit) {
   static const auto enqueue = original(&blocking_enqueue, BLOCKING_ENQUEUE);
   __tsan_release(actor);
   enqueue(actor, message, unit);
+}
+
+// Makes the actor's behavior; the first message may be received on another thread.
+void scheduled_initialize(void* actor) {
+  static const auto initialize = original(&scheduled_initialize, SCHEDULED_INITIALIZE);
+  initialize(actor);
+  __tsan_release(actor);
 }
 
 int scheduled_reactivate(void* actor, void* message) {
