@@ -13,8 +13,9 @@
 // Rules
 //   1. all_reduce_mean, broadcast and barrier are collective: every rank calls them, in the same order. That order is
 //      checked: ranks that meet in different operations, with different sizes or steps all fail with CommError.
-//   2. Each call ends within the group's deadline: with a result, or with DeadlineError or AbortedError. A group in
-//      which any call failed is dead; every later call on any rank throws. Make a new group to go on.
+//   2. Each call ends within the group's deadline (receive_any: or the limit that it is given): with a result, or with
+//      DeadlineError or AbortedError. A group in which any call failed is dead; every later call on any rank throws.
+//      Make a new group to go on.
 //   3. A rank's collectives and point-to-point calls come from one thread at a time. abort() may be called from any
 //      thread, any number of times; the first reason stays.
 //   4. After all_reduce_mean every rank sees the same bits.
@@ -24,6 +25,9 @@ namespace tandem::comm {
 
 using Step = std::int64_t;
 using Duration = std::chrono::nanoseconds;
+
+/// As good as no limit, and still within the range of clocks.
+inline constexpr Duration longest_wait = std::chrono::years(1);
 
 /// Something went wrong in an operation; the group is dead. what() names the operation, the step of a mean, this rank,
 /// and, where known, the peer.
@@ -64,6 +68,10 @@ struct Mean {
   bool finite = true;
   /// The lowest rank whose contribution is not finite itself; unset if all are (the sum overflowed).
   std::optional<int> non_finite_rank;
+  /// Time that this rank spent in this call on putting values into bytes, and on getting values out of bytes; zero
+  /// where no codec is in use.
+  Duration encoding = Duration::zero();
+  Duration decoding = Duration::zero();
 };
 
 class Communicator {
@@ -89,8 +97,11 @@ class Communicator {
   /// Waits for the next message with that tag from `from`. Its length must equal data.size(), else CommError.
   virtual void receive(int from, std::uint32_t tag, std::span<std::byte> data) = 0;
 
-  /// Waits for the next message with that tag from any rank in `from`; returns the sender's rank.
-  virtual int receive_any(std::span<const int> from, std::uint32_t tag, std::span<std::byte> data) = 0;
+  /// Waits for the next message with that tag from any rank in `from`, at most for `limit`; returns the sender's rank.
+  virtual int receive_any(std::span<const int> from, std::uint32_t tag, std::span<std::byte> data, Duration limit) = 0;
+
+  /// The longest that a call waits for other ranks.
+  virtual Duration deadline() const = 0;
 
   /// Bytes that this rank has put on a network so far; none where ranks share memory. From the rank's own thread.
   virtual std::uint64_t bytes_sent() const = 0;

@@ -25,4 +25,8 @@ std::string ranks_text(std::span<const int> ranks) {
   return text;
 }
 
+std::string difference_text(int rank_a, const std::string& of_a, int rank_b, const std::string& of_b) {
+  return "rank " + std::to_string(rank_a) + " came with " + of_a + ", rank " + std::to_string(rank_b) + " with " + of_b;
+}
+
 }  // namespace tandem::comm

@@ -14,4 +14,7 @@ std::string waited_text(int rank, Duration elapsed, Duration allowed);
 /// "rank 3", or "ranks 1, 3, 4". There must be at least one.
 std::string ranks_text(std::span<const int> ranks);
 
+/// "rank 1 came with step 7, rank 0 with step 8"
+std::string difference_text(int rank_a, const std::string& of_a, int rank_b, const std::string& of_b);
+
 }  // namespace tandem::comm

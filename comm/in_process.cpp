@@ -73,14 +73,16 @@ class End : public Communicator {
   }
 
   void receive(int from, std::uint32_t tag, std::span<std::byte> data) override {
-    receive_any(std::array{from}, tag, data);
+    receive_any(std::array{from}, tag, data, deadline());
   }
 
-  int receive_any(std::span<const int> from, std::uint32_t tag, std::span<std::byte> data) override {
+  int receive_any(std::span<const int> from, std::uint32_t tag, std::span<std::byte> data, Duration limit) override {
     if (from.empty()) throw std::invalid_argument("receive_any: there must be a rank to receive from");
     for (const int rank : from) check_rank("receive", rank);
-    return group_->mailboxes.receive(rank_, from, tag, data);
+    return group_->mailboxes.receive(rank_, from, tag, data, limit);
   }
+
+  Duration deadline() const override { return group_->state.deadline(); }
 
   std::uint64_t bytes_sent() const override { return 0; }
 
@@ -103,8 +105,7 @@ class End : public Communicator {
 std::vector<std::unique_ptr<Communicator>> make_in_process_group(const InProcessOptions& options) {
   if (options.size < 1) throw std::invalid_argument("a group needs at least one rank");
   if (options.results_kept < 1) throw std::invalid_argument("a group must keep at least one result");
-  // The upper bound keeps the end of a wait within the range of the clock.
-  if (options.deadline <= Duration::zero() || options.deadline > std::chrono::years(1)) {
+  if (options.deadline <= Duration::zero() || options.deadline > longest_wait) {
     throw std::invalid_argument("a group's deadline must be more than zero and at most a year");
   }
   const auto group = std::make_shared<in_process::Group>(options);

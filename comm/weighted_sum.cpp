@@ -84,6 +84,6 @@ bool weighted_sum(std::span<const Term> terms, std::size_t offset, std::span<flo
   return finite;
 }
 
-bool all_finite(std::span<const float> values) { return block_is_finite(values); }
+TANDEM_SIMD_CLONES bool all_finite(std::span<const float> values) { return block_is_finite(values); }
 
 }  // namespace tandem::comm

@@ -1,6 +1,7 @@
 #include "config/effect.h"
 
 #include <string>
+#include <utility>
 
 namespace tandem::config {
 namespace {
@@ -17,6 +18,23 @@ Effect only_with_kind(const std::string& table, Section Job::*section, const std
             }
             return "with " + table + ".kind = " + in_quotes(name(held)) + ": it belongs to " + listed(words, "and");
           }};
+}
+
+std::string with_topology(const Job& job) { return "with topology " + in_quotes(name(job.topology.kind)); }
+
+/// The key of the momentum, and its value.
+std::pair<std::string, double> momentum(const Optimizer& optimizer) {
+  if (optimizer.kind == OptimizerKind::sgd) return {"optimizer.momentum", optimizer.momentum};
+  return {"optimizer.beta1", optimizer.beta1};
+}
+
+/// Why no gradient is computed at weights that miss others; empty: some are.
+std::string why_none_stale(const Job& job) {
+  const Topology& topology = job.topology;
+  if (topology.kind == TopologyKind::ps_async) {
+    return topology.staleness == 0 ? "with topology.staleness = 0: no gradient is computed at stale weights" : "";
+  }
+  return topology.width == 1 ? "with topology.width = 1: no gradient is computed at stale weights" : "";
 }
 
 }  // namespace
@@ -43,24 +61,75 @@ Effect only_above_width_1() {
           }};
 }
 
-Effect only_with_gradients_in_flight() {
+Effect only_with_room_ahead() {
+  return {"Only with `topology.name` \"ps-async\", and not below `topology.width` - 1.",
+          [](const Job& job) -> std::string {
+            const Topology& topology = job.topology;
+            if (topology.kind == TopologyKind::ps_sync) return with_topology(job) + ": no worker runs ahead";
+            if (topology.kind != TopologyKind::ps_async) {
+              return with_topology(job) + ": its staleness is always width - 1";
+            }
+            if (!topology.staleness || *topology.staleness >= topology.width - 1) return "";
+            return "as " + std::to_string(*topology.staleness) +
+                   " with topology.width = " + std::to_string(topology.width) +
+                   ": a worker begins width - 1 steps before it waits";
+          }};
+}
+
+Effect only_with_stale_gradients() {
   return {
-      "Only with `topology.width` above 1; \"momentum\" only with momentum to predict from: `optimizer.momentum`, or "
-      "with \"adam\" and \"adamw\" `optimizer.beta1`, above 0.",
+      "Only with `topology.width` above 1, or with \"ps-async\" and a `topology.staleness` other than 0. \"momentum\" "
+      "only with momentum to predict from: `optimizer.momentum`, or with \"adam\" and \"adamw\" `optimizer.beta1`, "
+      "above 0; \"local\" not with \"ps-sync\"; \"dc\" only with \"ps-async\".",
       [](const Job& job) -> std::string {
-        if (job.topology.width == 1) return "with topology.width = 1: no gradient is computed at stale weights";
-        const bool is_sgd = job.optimizer.kind == OptimizerKind::sgd;
-        const double momentum = is_sgd ? job.optimizer.momentum : job.optimizer.beta1;
-        if (job.topology.correction != Correction::momentum || momentum > 0) return "";
-        return std::string("as \"momentum\" with optimizer.") + (is_sgd ? "momentum" : "beta1") +
-               " = 0.0: it predicts weights from the momentum";
+        const Topology& topology = job.topology;
+        if (const std::string why = why_none_stale(job); !why.empty()) return why;
+        const std::string as = "as " + in_quotes(name(topology.correction)) + " ";
+        if (topology.correction == Correction::dc && topology.kind != TopologyKind::ps_async) {
+          return as + with_topology(job) + ": it belongs to \"ps-async\"";
+        }
+        if (topology.correction == Correction::local && topology.kind == TopologyKind::ps_sync) {
+          return as + with_topology(job) + ": a server, which has the optimizer, has no worker's gradients in flight";
+        }
+        const auto [key, value] = momentum(job.optimizer);
+        if (topology.correction != Correction::momentum || value > 0) return "";
+        return as + "with " + key + " = 0.0: it predicts weights from the momentum";
       }};
 }
 
-Effect never_with_fixed_staleness() {
-  return {"Never with the topologies of this version: giving it is an error.", [](const Job& job) {
-            return "with topology " + in_quotes(name(job.topology.kind)) + ": its staleness is always width - 1";
+Effect only_with_delay_compensation() {
+  return {"Only with `topology.correction` \"dc\".", [](const Job& job) -> std::string {
+            if (job.topology.correction == Correction::dc) return "";
+            return "with topology.correction = " + in_quotes(name(job.topology.correction)) + ": it belongs to \"dc\"";
           }};
+}
+
+Effect only_where_workers_reduce() {
+  return {"Only with `topology.name` \"allreduce\" or \"pipeline\"; \"native\" only without a codec.",
+          [](const Job& job) -> std::string {
+            const Topology& topology = job.topology;
+            if (has_parameter_servers(topology.kind)) return with_topology(job) + ": the servers sum";
+            if (topology.algorithm != Algorithm::native || topology.codec == Codec::none) return "";
+            return "as \"native\" with topology.codec = " + in_quotes(name(topology.codec)) +
+                   ": only \"direct\" and \"ring\" carry a codec";
+          }};
+}
+
+Effect only_with_parameter_servers() {
+  return {"Only with `topology.name` \"ps-sync\" or \"ps-async\".", [](const Job& job) -> std::string {
+            return has_parameter_servers(job.topology.kind) ? "" : with_topology(job) + ": it has no parameter server";
+          }};
+}
+
+Correction default_correction(const Job& job) {
+  if (!why_none_stale(job).empty()) return Correction::none;
+  if (job.topology.kind != TopologyKind::ps_sync) return Correction::local;
+  return momentum(job.optimizer).second > 0 ? Correction::momentum : Correction::none;
+}
+
+Algorithm default_algorithm(const Job& job) {
+  const bool plain = job.topology.codec == Codec::none || has_parameter_servers(job.topology.kind);
+  return plain ? Algorithm::native : Algorithm::direct;
 }
 
 }  // namespace tandem::config

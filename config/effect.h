@@ -17,9 +17,19 @@ Effect only_with(const std::vector<OptimizerKind>& kinds);
 Effect only_with_momentum();
 /// topology.warmup_steps
 Effect only_above_width_1();
-/// topology.correction
-Effect only_with_gradients_in_flight();
 /// topology.staleness
-Effect never_with_fixed_staleness();
+Effect only_with_room_ahead();
+/// topology.correction
+Effect only_with_stale_gradients();
+/// topology.dc_lambda
+Effect only_with_delay_compensation();
+/// topology.algorithm
+Effect only_where_workers_reduce();
+/// topology.servers
+Effect only_with_parameter_servers();
+
+/// The values of topology.correction and topology.algorithm where none is given; from the keys before them.
+Correction default_correction(const Job& job);
+Algorithm default_algorithm(const Job& job);
 
 }  // namespace tandem::config

@@ -46,8 +46,10 @@ struct Model {
 struct Training {
   /// Replicas, each with an actor of its own; the world size.
   int workers = 4;
-  /// Samples a worker takes a step; the global batch is workers * batch.
+  /// Samples a worker computes on at once.
   std::int64_t batch = 64;
+  /// Batches that a worker computes a step, one after the other; the global batch is workers * batch * accumulate.
+  std::int64_t accumulate = 1;
   std::int64_t epochs = 5;
   /// Ends the run after so many steps, even within an epoch; unset: the epochs alone say.
   std::optional<std::int64_t> steps = std::nullopt;
@@ -92,10 +94,16 @@ struct Schedule {
   bool operator==(const Schedule&) const = default;
 };
 
-enum class TopologyKind { allreduce, pipeline };
+enum class TopologyKind { ps_sync, ps_async, allreduce, pipeline };
 
-/// How a worker makes up for computing at weights that miss its updates in flight (docs/architecture.md).
-enum class Correction { none, momentum, local };
+/// How a gradient makes up for weights that miss updates in flight (docs/architecture.md).
+enum class Correction { none, momentum, local, dc };
+
+/// How gradients are put into bytes.
+enum class Codec { none, bf16, int8 };
+
+/// How an AllReduce moves them: in the communicator's own way, or by messages between the ranks.
+enum class Algorithm { native, direct, ring };
 
 struct Topology {
   TopologyKind kind = TopologyKind::pipeline;
@@ -104,6 +112,15 @@ struct Topology {
   /// Runs so many steps at width 1 before the width above takes effect.
   std::int64_t warmup_steps = 0;
   Correction correction = Correction::local;
+  /// dc: lambda in g + lambda * g * g * (w_now - w_then).
+  double dc_lambda = 0.04;
+  /// allreduce, pipeline. Not native with a codec.
+  Algorithm algorithm = Algorithm::native;
+  Codec codec = Codec::none;
+  /// ps_sync, ps_async: actors that the parameters are split over.
+  int servers = 1;
+  /// ps_async: steps that a worker may run ahead of the slowest; 0 is ps_sync, unset: any number.
+  std::optional<std::int64_t> staleness = std::nullopt;
 
   bool operator==(const Topology&) const = default;
 };
@@ -137,6 +154,11 @@ struct Job {
 /// The steps of the whole run: all epochs, or fewer if training.steps says so.
 std::int64_t total_steps(const Training& training, std::int64_t steps_per_epoch);
 
+/// Whether servers hold the weights and the optimizer.
+bool has_parameter_servers(TopologyKind kind);
+/// Whether all workers take each step together, so that one update is the mean over all of them.
+bool is_synchronous(const Topology& topology);
+
 /// The names that the job file uses for the values above, null for what is no value of the enumeration. The
 /// schema relies on values that count from 0 without a gap.
 const char* name(DataKind kind);
@@ -145,5 +167,7 @@ const char* name(OptimizerKind kind);
 const char* name(ScheduleKind kind);
 const char* name(TopologyKind kind);
 const char* name(Correction correction);
+const char* name(Codec codec);
+const char* name(Algorithm algorithm);
 
 }  // namespace tandem::config

@@ -150,7 +150,14 @@ std::vector<Key> training_keys() {
        .field = field(&Job::training, &Training::batch),
        .unit = "samples",
        .allowed = IntegerRange{1, 1'000'000},
-       .meaning = "Samples that one worker takes a step; the global batch is `training.workers` times as large."},
+       .meaning = "Samples that one worker computes on at once."},
+      {.table = "training",
+       .name = "accumulate",
+       .field = field(&Job::training, &Training::accumulate),
+       .unit = "batches",
+       .allowed = IntegerRange{1, 1'000'000},
+       .meaning = "Batches that a worker computes one after the other and accumulates into the gradient of one step; "
+                  "the global batch is `training.workers` * `training.batch` * `training.accumulate` samples."},
       {.table = "training",
        .name = "epochs",
        .field = field(&Job::training, &Training::epochs),
@@ -274,27 +281,23 @@ std::vector<Key> schedule_keys() {
   };
 }
 
-/// Known only to say why it has no effect.
-Field no_member(Type type) {
-  return {type, {}, [](const Job&) { return std::nullopt; }, [](Job&, const Value&) {}};
-}
-
 std::vector<Key> topology_keys() {
   return {
       {.table = "topology",
        .name = "name",
        .field = field(&Job::topology, &Topology::kind),
-       .meaning = "How workers exchange gradients: AllReduce between the steps, or AllReduce while the next step is "
-                  "already computed. They differ in the default of `topology.width`."},
+       .meaning = "Who exchanges what: workers push gradients to parameter servers, which answer with weights, all "
+                  "workers together or each by itself; or AllReduce between the steps, or while the next step is "
+                  "already computed. The last two differ in the default of `topology.width` alone."},
       {.table = "topology",
        .name = "width",
        .field = field(&Job::topology, &Topology::width),
        .unit = "steps",
        .allowed = IntegerRange{1, 8},
-       .fallback = {.text = "`2` with \"pipeline\", `1` with \"allreduce\"",
+       .fallback = {.text = "`2` with \"pipeline\", else `1`",
                     .fill = [](Job& job) { job.topology.width = job.topology.kind == TopologyKind::pipeline ? 2 : 1; }},
-       .meaning = "Steps in flight on a worker at once. Gradients are computed at weights that are width - 1 steps "
-                  "old; 1 is synchronous training.",
+       .meaning = "Steps in flight on a worker at once. Gradients are computed at weights that miss the width - 1 "
+                  "steps before; 1 is to wait for each exchange.",
        .chosen_for = "name"},
       {.table = "topology",
        .name = "warmup_steps",
@@ -305,21 +308,51 @@ std::vector<Key> topology_keys() {
        .effect = only_above_width_1(),
        .neutral = std::int64_t{0}},
       {.table = "topology",
-       .name = "correction",
-       .field = field(&Job::topology, &Topology::correction),
-       .fallback = {.text = "`\"local\"` at a width above 1, else `\"none\"`"},
-       .meaning = "How a worker makes up for gradients computed at stale weights: not at all, or at weights predicted "
-                  "from the optimizer's momentum, or from the worker's own gradients in flight.",
-       .effect = only_with_gradients_in_flight(),
-       .neutral = name(Correction::none)},
-      {.table = "topology",
        .name = "staleness",
-       .field = no_member(Type::integer),
+       .field = field(&Job::topology, &Topology::staleness),
        .unit = "steps",
        .allowed = kCountOrNone,
-       .fallback = {.text = "unset"},
-       .meaning = "How far a worker may run ahead of the slowest.",
-       .effect = never_with_fixed_staleness()},
+       .fallback = {.text = "unset: any number, with a warning"},
+       .meaning = "How many steps a worker may run ahead of the slowest. 0 is \"ps-sync\".",
+       .effect = only_with_room_ahead()},
+      {.table = "topology",
+       .name = "correction",
+       .field = field(&Job::topology, &Topology::correction),
+       .fallback = {.text = "\"local\" where it has an effect; with \"ps-sync\" at a width above 1 `\"momentum\"`; "
+                            "else `\"none\"`",
+                    .fill = [](Job& job) { job.topology.correction = default_correction(job); }},
+       .meaning = "What makes up for gradients computed at stale weights: nothing; weights predicted from the "
+                  "optimizer's momentum, or from the worker's own gradients; or, \"dc\", a term added to the gradient "
+                  "when it is applied.",
+       .effect = only_with_stale_gradients(),
+       .neutral = name(Correction::none)},
+      {.table = "topology",
+       .name = "dc_lambda",
+       .field = field(&Job::topology, &Topology::dc_lambda),
+       .allowed = kPositive,
+       .meaning = "Delay compensation: gradient g becomes g + dc_lambda * g * g * (weights now - weights that g was "
+                  "computed at).",
+       .effect = only_with_delay_compensation()},
+      {.table = "topology",
+       .name = "codec",
+       .field = field(&Job::topology, &Topology::codec),
+       .meaning = "How gradients are put into bytes: as float32, rounded to bfloat16, or in blocks of 8-bit integers. "
+                  "What rounding lost is added to the next gradient."},
+      {.table = "topology",
+       .name = "algorithm",
+       .field = field(&Job::topology, &Topology::algorithm),
+       .fallback = {.text = "`\"direct\"` with a codec, else `\"native\"`",
+                    .fill = [](Job& job) { job.topology.algorithm = default_algorithm(job); }},
+       .meaning = "How an AllReduce is done: in shared memory; by messages, where each worker sums its part of the "
+                  "vector for all; or by messages around a ring.",
+       .effect = only_where_workers_reduce()},
+      {.table = "topology",
+       .name = "servers",
+       .field = field(&Job::topology, &Topology::servers),
+       .unit = "actors",
+       .allowed = IntegerRange{1, 64},
+       .meaning = "Parameter servers that the weights are split over.",
+       .effect = only_with_parameter_servers()},
   };
 }
 

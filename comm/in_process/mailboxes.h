@@ -22,9 +22,9 @@ class Mailboxes {
 
   void send(int from, int to, std::uint32_t tag, std::span<const std::byte> data);
 
-  /// Waits for the message with that tag that has lain in `to`'s mailbox longest, from any rank in `from`; returns the
-  /// sender's rank.
-  int receive(int to, std::span<const int> from, std::uint32_t tag, std::span<std::byte> data);
+  /// Waits for the message with that tag that has lain in `to`'s mailbox longest, from any rank in `from`, at most for
+  /// `limit`; returns the sender's rank.
+  int receive(int to, std::span<const int> from, std::uint32_t tag, std::span<std::byte> data, Duration limit);
 
  private:
   struct Message {
@@ -34,7 +34,7 @@ class Mailboxes {
   };
   using Mailbox = std::deque<Message>;  // in order of arrival
 
-  Message wait_for_message(int to, std::span<const int> from, std::uint32_t tag, const std::string& call);
+  Message wait_for_message(int to, std::span<const int> from, std::uint32_t tag, Duration limit);
 
   GroupState& group_;
   std::vector<Mailbox> mailboxes_;  // by receiving rank; guarded by group_.mutex

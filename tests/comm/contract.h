@@ -10,7 +10,7 @@
 #include "comm/communicator.h"
 
 // What the contract tests (contract_*.cpp) need to run over an implementation of Communicator. A test program links
-// them and defines make_group() and mean_tolerance(); nothing else in them depends on the implementation.
+// them and defines make_group(), mean_tolerance() and large_size(); nothing else in them depends on the implementation.
 namespace tandem::comm::test {
 
 struct GroupOptions {
@@ -25,8 +25,11 @@ using Group = std::vector<std::unique_ptr<Communicator>>;
 Group make_group(const GroupOptions& options);
 
 /// How far a value of a mean may be from the exact one, in units of FLT_EPSILON times the largest magnitude among the
-/// contributions.
+/// contributions to this call and, of codecs that make up for their losses, those before it.
 double mean_tolerance(int ranks);
+
+/// Values, or bytes, of the largest vectors to try: as many as it takes for the implementation to cut them into parts.
+std::size_t large_size();
 
 inline std::size_t index(int rank) { return static_cast<std::size_t>(rank); }
 

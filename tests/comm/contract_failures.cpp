@@ -40,7 +40,7 @@ std::vector<Operation> operations() {
       {"receive",
        [](Communicator& end) {
          std::array<std::byte, 5> data{};
-         end.receive_any(std::array{kAway}, 6, data);
+         end.receive_any(std::array{kAway}, 6, data, end.deadline());
        }},
   };
 }

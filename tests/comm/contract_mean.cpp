@@ -14,7 +14,6 @@ namespace {
 
 constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
-constexpr std::size_t kLarge = (1 << 20) + 7;
 
 /// All ranks have the same bits, as close to `expected` as the implementation promises for contributions of up to
 /// `magnitude`.
@@ -73,7 +72,7 @@ TEST_CASE("every rank of every group gets the mean, in the same bits") {
 TEST_CASE("every rank gets the mean of large vectors, in the same bits") {
   const int ranks = GENERATE(1, 2, 3, 4, 5, 13);
   const Group group = make_group({.size = ranks});
-  check_mean(group, 1, kLarge, weights_to_try(ranks)[1]);
+  check_mean(group, 1, large_size(), weights_to_try(ranks)[1]);
 }
 
 TEST_CASE("the mean is over samples, not over ranks") {
@@ -100,13 +99,13 @@ TEST_CASE("the mean is zero if all weights are") {
 }
 
 TEST_CASE("a value that is not finite is found wherever it is, and its rank named") {
-  constexpr std::size_t kSize = 100'003;
+  const std::size_t size = large_size() / 10;
   const int ranks = GENERATE(1, 3, 5);
   const float value = GENERATE(as<float>{}, kNaN, kInfinity, -kInfinity);
   for (int rank = 0; rank < ranks; ++rank) {
-    for (const std::size_t position : {std::size_t{0}, kSize / 2, kSize - 1}) {
+    for (const std::size_t position : {std::size_t{0}, size / 2, size - 1}) {
       CAPTURE(ranks, rank, position, value);
-      const Mean mean = reduce_spoiled(ranks, kSize, {{rank, position, value}}, Weights(index(ranks), 2.0));
+      const Mean mean = reduce_spoiled(ranks, size, {{rank, position, value}}, Weights(index(ranks), 2.0));
       REQUIRE_FALSE(mean.finite);
       REQUIRE(mean.non_finite_rank == rank);
     }
@@ -114,11 +113,11 @@ TEST_CASE("a value that is not finite is found wherever it is, and its rank name
 }
 
 TEST_CASE("of several ranks that are not finite the lowest is named") {
-  constexpr std::size_t kSize = 300'000;
-  const std::vector<Spoiled> spoils = {{3, 0, kNaN}, {2, kSize / 2, kInfinity}, {1, kSize - 1, kNaN}};
-  REQUIRE(reduce_spoiled(4, kSize, spoils, {1.0, 1.0, 1.0, 1.0}).non_finite_rank == 1);
+  const std::size_t size = large_size() / 3;
+  const std::vector<Spoiled> spoils = {{3, 0, kNaN}, {2, size / 2, kInfinity}, {1, size - 1, kNaN}};
+  REQUIRE(reduce_spoiled(4, size, spoils, {1.0, 1.0, 1.0, 1.0}).non_finite_rank == 1);
   // Rank 1 is not read.
-  REQUIRE(reduce_spoiled(4, kSize, spoils, {1.0, 0.0, 1.0, 1.0}).non_finite_rank == 2);
+  REQUIRE(reduce_spoiled(4, size, spoils, {1.0, 0.0, 1.0, 1.0}).non_finite_rank == 2);
   // Opposite infinities sum to NaN.
   REQUIRE(reduce_spoiled(4, 10, {{3, 5, -kInfinity}, {2, 5, kInfinity}}, {1.0, 1.0, 1.0, 1.0}).non_finite_rank == 2);
 }
@@ -178,7 +177,7 @@ TEST_CASE("all ranks get the mean, in the same bits, in each of many calls of ra
   run_ranks(group, [&](Communicator& end) {
     std::mt19937 random(Catch::rngSeed());  // the same on all ranks
     for (Step step = 0; step < kSteps; ++step) {
-      const std::size_t size = step % 50 == 0 ? random() % 200'000 : random() % 300;
+      const std::size_t size = step % 50 == 0 ? random() % (large_size() / 5) : random() % 300;
       const auto values = random_values(size, Catch::rngSeed(), end.rank(), step);
       const Mean mean = end.all_reduce_mean({step, values, 1.0 + end.rank()});
       results[static_cast<std::size_t>(step)][index(end.rank())] = {mean, {mean.values.begin(), mean.values.end()}};

@@ -18,6 +18,8 @@ Group make_group(const GroupOptions& options) {
 /// Each rank adds at most one rounding of the scale, the product and the sum.
 double mean_tolerance(int ranks) { return 3.0 * ranks; }
 
+std::size_t large_size() { return (1 << 20) + 7; }
+
 namespace {
 
 using Call = std::function<void(Communicator&)>;
@@ -147,7 +149,7 @@ TEST_CASE("receive_any waits as long as any of its ranks is there") {
   int sender = -1;
   const auto errors = run_failing_ranks(group, [&](Communicator& end) {
     std::array<std::byte, 1> data{};
-    if (end.rank() == 0) sender = end.receive_any(std::array{1, 2}, 0, data);
+    if (end.rank() == 0) sender = end.receive_any(std::array{1, 2}, 0, data, end.deadline());
     if (end.rank() == 2) end.send(0, 0, data);
     if (end.rank() == 1) group[1].reset();
   });

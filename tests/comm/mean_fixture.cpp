@@ -17,10 +17,6 @@ std::vector<Result> reduce(const Group& group, Step step, const Vectors& contrib
   return results;
 }
 
-std::vector<Result> reduce(const Vectors& contributions, const Weights& weights) {
-  return reduce(make_group({.size = static_cast<int>(contributions.size())}), 0, contributions, weights);
-}
-
 Vectors random_contributions(int ranks, std::size_t size, Step step) {
   Vectors contributions;
   for (int rank = 0; rank < ranks; ++rank) {

@@ -19,8 +19,10 @@ struct Result {
 /// What every rank gets from one call.
 std::vector<Result> reduce(const Group& group, Step step, const Vectors& contributions, const Weights& weights);
 
-/// The same with a group of its own.
-std::vector<Result> reduce(const Vectors& contributions, const Weights& weights);
+/// The same with a group of its own. Inline: not every program that reduces has a make_group().
+inline std::vector<Result> reduce(const Vectors& contributions, const Weights& weights) {
+  return reduce(make_group({.size = static_cast<int>(contributions.size())}), 0, contributions, weights);
+}
 
 /// Values between -1 and 1.
 Vectors random_contributions(int ranks, std::size_t size, Step step);

@@ -1,13 +1,38 @@
 # The contract that every Communicator keeps; a test program adds what contract.h leaves to it.
-set(communicator_contract
-  comm/contract.cpp
+add_library(tandem_communicator_contract OBJECT
   comm/contract_failures.cpp
   comm/contract_mean.cpp
-  comm/contract_messages.cpp
+  comm/contract_messages.cpp)
+# Plain arithmetic, and what else the tests of several programs share.
+add_library(tandem_comm_fixtures STATIC
+  comm/contract.cpp
   comm/mean_fixture.cpp
+  comm/reference_codec.cpp
+  comm/reference_exchange.cpp
   comm/reference_mean.cpp)
-# The reference rounds as comm/weighted_sum.cpp does.
-set_source_files_properties(comm/reference_mean.cpp PROPERTIES COMPILE_OPTIONS -ffp-contract=off)
+foreach(library tandem_communicator_contract tandem_comm_fixtures)
+  target_link_libraries(${library} PUBLIC tandem_comm Catch2::Catch2 PRIVATE tandem_build_flags)
+  target_include_directories(${library} PUBLIC ${CMAKE_SOURCE_DIR}/tests)
+endforeach()
+target_link_libraries(tandem_communicator_contract PUBLIC tandem_comm_fixtures)
+# Rounded as in comm/, to which it is compared.
+set_source_files_properties(comm/codec_test.cpp comm/reference_codec.cpp comm/reference_exchange.cpp
+  comm/reference_mean.cpp PROPERTIES COMPILE_OPTIONS -ffp-contract=off)
 
-tandem_test(in_process_test SOURCES comm/in_process_test.cpp ${communicator_contract} LIBRARIES tandem_comm)
-tandem_test(weighted_sum_test SOURCES comm/weighted_sum_test.cpp comm/reference_mean.cpp LIBRARIES tandem_comm)
+tandem_test(codec_test SOURCES comm/codec_test.cpp LIBRARIES tandem_comm_fixtures)
+tandem_test(in_process_test SOURCES comm/in_process_test.cpp LIBRARIES tandem_communicator_contract)
+tandem_test(message_mean_cost_test SOURCES comm/message_mean_cost_test.cpp LIBRARIES tandem_comm_fixtures)
+tandem_test(message_mean_failure_test SOURCES comm/message_mean_failure_test.cpp LIBRARIES tandem_comm_fixtures)
+# A sanitizer looks at every value, and so changes the ratio of times.
+tandem_test(message_mean_speed_test
+  SOURCES comm/message_mean_speed_test.cpp LIBRARIES tandem_comm_fixtures LABELS slow)
+set_tests_properties(message_mean_speed_test PROPERTIES RUN_SERIAL ON)
+tandem_test(message_mean_test SOURCES comm/message_mean_test.cpp LIBRARIES tandem_comm_fixtures)
+tandem_test(weighted_sum_test SOURCES comm/weighted_sum_test.cpp LIBRARIES tandem_comm_fixtures)
+foreach(algorithm direct ring)
+  foreach(codec none bf16 int8)
+    set(test ${algorithm}_${codec}_contract_test)
+    tandem_test(${test} SOURCES comm/message_mean_contract_test.cpp LIBRARIES tandem_communicator_contract)
+    target_compile_definitions(${test} PRIVATE ALGORITHM=${algorithm} CODEC=${codec})
+  endforeach()
+endforeach()

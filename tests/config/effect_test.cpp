@@ -32,6 +32,26 @@ TEST_CASE("a setting without effect is an error that says why") {
        "topology.staleness has no effect with topology \"pipeline\": its staleness is always width - 1"},
       {"topology = { staleness = 1, name = 'allreduce' }",
        "topology.staleness has no effect with topology \"allreduce\": its staleness is always width - 1"},
+      {"topology = { staleness = 1, name = 'ps-sync' }",
+       "topology.staleness has no effect with topology \"ps-sync\": no worker runs ahead"},
+      {"topology = { staleness = 1, width = 3, name = 'ps-async' }",
+       "topology.staleness has no effect as 1 with topology.width = 3: a worker begins width - 1 steps before it "
+       "waits"},
+      {"topology = { correction = 'local', staleness = 0, name = 'ps-async' }",
+       "topology.correction has no effect with topology.staleness = 0: no gradient is computed at stale weights"},
+      {"topology = { correction = 'local', width = 2, name = 'ps-sync' }",
+       "topology.correction has no effect as \"local\" with topology \"ps-sync\": a server, which has the optimizer, "
+       "has no worker's gradients in flight"},
+      {"topology.correction = 'dc'",
+       "topology.correction has no effect as \"dc\" with topology \"pipeline\": it belongs to \"ps-async\""},
+      {"topology.dc_lambda = 0.1",
+       "topology.dc_lambda has no effect with topology.correction = \"local\": it belongs to \"dc\""},
+      {"topology = { algorithm = 'native', codec = 'int8' }",
+       "topology.algorithm has no effect as \"native\" with topology.codec = \"int8\": only \"direct\" and \"ring\" "
+       "carry a codec"},
+      {"topology = { algorithm = 'ring', name = 'ps-sync' }",
+       "topology.algorithm has no effect with topology \"ps-sync\": the servers sum"},
+      {"topology.servers = 2", "topology.servers has no effect with topology \"pipeline\": it has no parameter server"},
       {"optimizer = { momentum = 0.9, kind = 'adam' }",
        "optimizer.momentum has no effect with optimizer.kind = \"adam\": it belongs to \"sgd\""},
       {"optimizer = { nesterov = true, kind = 'adamw' }",
@@ -151,6 +171,33 @@ TEST_CASE("another topology by one override has its own default width") {
                               "\"pipeline\", and --set topology.name=allreduce replaces that"));
   CHECK(overridden("topology.width = 3", {"topology.name=allreduce"}).job.topology.width == 1);
   CHECK(overridden("topology.name = 'allreduce'", {"topology.name=pipeline"}).job.topology.width == 2);
+}
+
+TEST_CASE("every topology takes a file that was written for another, by one override") {
+  const auto [file, name] =
+      GENERATE(table<std::string, std::string>({{kPipelineFile, "ps-sync"},
+                                                {kPipelineFile, "ps-async"},
+                                                {"topology = { name = 'ps-async', staleness = 2, servers = 3, "
+                                                 "correction = 'dc', dc_lambda = 0.5, codec = 'int8' }",
+                                                 "pipeline"},
+                                                {"topology = { name = 'pipeline', algorithm = 'ring' }", "ps-sync"}}));
+  CAPTURE(file, name);
+  CHECK(std::string(tandem::config::name(overridden(file, {"topology.name=" + name}).job.topology.kind)) == name);
+}
+
+TEST_CASE("a correction that none is given for suits the topology") {
+  const auto [text, correction] = GENERATE(table<std::string, Correction>({
+      {"topology.name = 'pipeline'", Correction::local},
+      {"topology.name = 'allreduce'", Correction::none},
+      {"topology = { name = 'allreduce', width = 2 }", Correction::local},
+      {"topology.name = 'ps-sync'", Correction::none},
+      {"topology = { name = 'ps-sync', width = 2 }", Correction::momentum},
+      {"topology = { name = 'ps-sync', width = 2 }\noptimizer.momentum = 0", Correction::none},
+      {"topology.name = 'ps-async'", Correction::local},
+      {"topology = { name = 'ps-async', staleness = 0 }", Correction::none},
+  }));
+  CAPTURE(text);
+  CHECK(parse_job(text, "job.toml").topology.correction == correction);
 }
 
 TEST_CASE("a width stays with the same topology, and one given beside another topology counts") {

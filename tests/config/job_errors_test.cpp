@@ -14,11 +14,13 @@ TEST_CASE("a misspelled key is named with its place and the nearest key") {
   CHECK_THAT(error_of("# a job\n[topology]\nname = 'pipeline'\n  widht = 2\n"),
              Equals("job.toml:4:3: unknown key topology.widht\n"
                     "  nearest known key: topology.width\n"
-                    "  keys of [topology]: name, width, warmup_steps, correction and staleness"));
+                    "  keys of [topology]: name, width, warmup_steps, staleness, correction, dc_lambda, codec, "
+                    "algorithm and servers"));
   CHECK_THAT(error_of("[topology]\nquantizaton = \"int8\""),
              Equals("job.toml:2:1: unknown key topology.quantizaton\n"
                     "  nearest known key, though not similar: topology.name\n"
-                    "  keys of [topology]: name, width, warmup_steps, correction and staleness"));
+                    "  keys of [topology]: name, width, warmup_steps, staleness, correction, dc_lambda, codec, "
+                    "algorithm and servers"));
   CHECK_THAT(error_of("epoch = 3"), StartsWith("job.toml:1:1: unknown key epoch outside of any table\n"
                                                "  nearest known key: training.epochs\n"));
 }
@@ -64,8 +66,10 @@ TEST_CASE("a value of the wrong type or out of range is named with what is allow
        "topology.width: found the integer 9223372036854775807; allowed: an integer from 1 to 8"},
       {"topology.width = [2]", "topology.width: found the list [2]; allowed: an integer from 1 to 8"},
       {"topology.width = 1979-05-27", "topology.width: found a date or time; allowed: an integer from 1 to 8"},
-      {"topology.name = 'ring'", "topology.name: found the string \"ring\"; allowed: \"allreduce\" or \"pipeline\""},
-      {"topology.name = ''", "topology.name: found the string \"\"; allowed: \"allreduce\" or \"pipeline\""},
+      {"topology.name = 'ring'",
+       "topology.name: found the string \"ring\"; allowed: \"ps-sync\", \"ps-async\", \"allreduce\" or \"pipeline\""},
+      {"topology.name = ''",
+       "topology.name: found the string \"\"; allowed: \"ps-sync\", \"ps-async\", \"allreduce\" or \"pipeline\""},
       {"optimizer.kind = 1", "optimizer.kind: found the integer 1; allowed: \"sgd\", \"adam\" or \"adamw\""},
       {"optimizer.lr = 0", "optimizer.lr: found the integer 0; allowed: a number above 0.0 and at most 1e6"},
       {"optimizer.lr = -1.5", "optimizer.lr: found the number -1.5; allowed: a number above 0.0 and at most 1e6"},
@@ -171,7 +175,8 @@ TEST_CASE("an override's error names the override") {
        "--set topology.width=3\\u000Aname = 1: topology.width: found 3\\u000Aname = 1, which is not a TOML value; "
        "allowed: an integer from 1 to 8"},
       {"topology.name=ring",
-       "--set topology.name=ring: topology.name: found the string \"ring\"; allowed: \"allreduce\" or \"pipeline\""},
+       "--set topology.name=ring: topology.name: found the string \"ring\"; allowed: \"ps-sync\", \"ps-async\", "
+       "\"allreduce\" or \"pipeline\""},
       {"model.hidden=[100, x]",
        "--set model.hidden=[100, x]: model.hidden: found [100, x], which is not a TOML value; allowed: a list of 1 to "
        "16 "

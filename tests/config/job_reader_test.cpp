@@ -44,6 +44,7 @@ TEST_CASE("every key reaches its member") {
     [training]
     workers = 2
     batch = 19
+    accumulate = 4
     epochs = 20
     steps = 21
     seed = 22
@@ -65,10 +66,17 @@ TEST_CASE("every key reaches its member") {
     width = 3
     warmup_steps = 25
     correction = "momentum"
+    codec = "int8"
+    algorithm = "ring"
   )");
   const Run run{"a.b_c-1", "/tmp/out", 2.0, false, 0.25};
-  const Training training{2, 19, 20, 21, 22, 3};
-  const Topology topology{TopologyKind::allreduce, 3, 25, Correction::momentum};
+  const Training training{2, 19, 4, 20, 21, 22, 3};
+  const Topology topology{.kind = TopologyKind::allreduce,
+                          .width = 3,
+                          .warmup_steps = 25,
+                          .correction = Correction::momentum,
+                          .algorithm = Algorithm::ring,
+                          .codec = Codec::int8};
   CHECK(job.run == run);
   CHECK(job.data == Data{.kind = DataKind::synthetic,
                          .samples = 11,
@@ -97,7 +105,19 @@ TEST_CASE("every key reaches its member") {
     [schedule]
     kind = "cosine"
     final_share = 0.5
+    [topology]
+    name = "ps-async"
+    staleness = 26
+    correction = "dc"
+    dc_lambda = 0.125
+    servers = 5
   )");
+  CHECK(other.topology == Topology{.kind = TopologyKind::ps_async,
+                                   .width = 1,
+                                   .correction = Correction::dc,
+                                   .dc_lambda = 0.125,
+                                   .servers = 5,
+                                   .staleness = 26});
   CHECK(other.data == Data{.folder = "data", .mean = 0.5, .deviation = 1});
   CHECK(other.optimizer ==
         Optimizer{.kind = OptimizerKind::adamw, .momentum = 0, .beta1 = 0.5, .beta2 = 0.75, .epsilon = 0.001});

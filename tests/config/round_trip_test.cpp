@@ -139,6 +139,7 @@ TEST_CASE(
         "[training]\n"
         "workers = 4\n"
         "batch = 64\n"
+        "accumulate = 1\n"
         "epochs = 5\n"
         "# steps = unset: `training.epochs` alone decides\n"
         "seed = 1\n"
@@ -160,7 +161,9 @@ TEST_CASE(
         "name = \"pipeline\"\n"
         "width = 2\n"
         "warmup_steps = 0\n"
-        "correction = \"local\"\n");
+        "correction = \"local\"\n"
+        "codec = \"none\"\n"
+        "algorithm = \"native\"\n");
 }
 
 TEST_CASE("numbers are printed with as few digits as give them back") {

@@ -1,0 +1,48 @@
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <vector>
+
+#include "comm/mean_fixture.h"
+#include "config/job.h"
+
+namespace tandem::comm::test {
+
+/// The exchange of comm/message_mean.h, without messages: all ranks at once, a segment at a time, in plain loops.
+class ReferenceExchange {
+ public:
+  ReferenceExchange(config::Algorithm algorithm, config::Codec codec, int ranks, std::size_t segment_values);
+
+  struct Outcome {
+    std::vector<float> mean;
+    bool finite = true;
+    std::optional<int> non_finite_rank;
+  };
+  Outcome reduce(const Vectors& contributions, const Weights& weights);
+
+ private:
+  using Values = std::vector<float>;
+  struct Piece {
+    std::size_t owner;
+    std::size_t begin;
+    std::size_t size;
+  };
+
+  void begin(std::size_t size);
+  std::vector<Piece> pieces(std::size_t size) const;
+  Values direct_sum(const Piece& piece, const Vectors& contributions, const Weights& shares);
+  Values ring_sum(const Piece& piece, const Vectors& contributions, const Weights& shares);
+  Values round_trip(const Piece& piece, std::size_t rank, const Values& values);
+  void settle(const Weights& shares);
+
+  config::Algorithm algorithm_;
+  config::Codec codec_;
+  std::size_t ranks_;
+  std::size_t segment_values_;
+  Vectors owed_;         // by rank
+  Vectors owed_before_;  // by rank; before this call
+  Weights last_shares_;  // by rank: in the last call that it contributed to
+};
+
+}  // namespace tandem::comm::test
