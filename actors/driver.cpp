@@ -32,6 +32,7 @@ class Driver {
 
   void started(const WorkersStarted& started) {
     workers_ = started.workers;
+    servers_ = started.servers;
     start_training_if_ready();
   }
 
@@ -60,7 +61,7 @@ class Driver {
   void interrupt() {
     interrupted_ = true;
     if (!book_.started()) return;
-    if (const auto permit = book_.interrupt()) send_to_workers(*permit);
+    send_to_workers(book_.interrupt());
   }
 
   void end(bool stuck) {
@@ -76,17 +77,17 @@ class Driver {
   void start_training_if_ready() {
     if (book_.started() || book_.has_failed() || workers_.empty() || !book_.all_ready()) return;
     book_.start();
+    for (const caf::actor& server : servers_) self_->send(server, book_.serving());
     if (interrupted_) interrupt();
     extend_permits();
   }
 
-  void extend_permits() {
-    for (const scheduler::Permit& permit : book_.permits()) send_to_workers(permit);
-  }
+  void extend_permits() { send_to_workers(book_.permits()); }
 
-  void send_to_workers(const scheduler::Permit& permit) {
-    for (const caf::actor& worker : workers_) {
-      self_->send(worker, Permit{permit.until, permit.width, permit.last, interrupted_});
+  void send_to_workers(const std::vector<scheduler::WorkerPermit>& permits) {
+    for (const auto& [rank, permit] : permits) {
+      self_->send(workers_[static_cast<std::size_t>(rank)],
+                  Permit{permit.until, permit.width, permit.last, interrupted_});
     }
   }
 
@@ -94,6 +95,7 @@ class Driver {
   DriverOptions options_;
   RunBook book_;
   std::vector<caf::actor> workers_;
+  std::vector<caf::actor> servers_;
   bool interrupted_ = false;
   bool ended_ = false;
 };

@@ -10,6 +10,8 @@ const char* name(ActorKind kind) {
       return "worker";
     case ActorKind::reducer:
       return "reducer";
+    case ActorKind::parameter_server:
+      return "parameter server";
     case ActorKind::node:
       return "node";
     case ActorKind::driver:

@@ -9,26 +9,30 @@
 // Every message between actors, in one list. Each is a struct of its own, small, and can be serialized; gradients and
 // weights never travel in them.
 //
-//   driver  -> node      StartWorkers        spawn these ranks, each with its reducer
-//   node    -> driver    WorkersStarted      their handles
+//   driver  -> node      StartWorkers        spawn these ranks, each with its reducer, and the parameter servers
+//   node    -> driver    WorkersStarted      the handles of workers and servers
 //   worker  -> driver    WorkerReady         its replica is built; what its parameters look like
+//   driver  -> server    StartServing        what the weights are like, once all workers are ready
 //   driver  -> worker    Permit              steps it may compute (scheduler::Permit)
+//   worker  -> reducer   SlotsReady          the slots are allocated, and show the initial state
 //   worker  -> reducer   GradientReady       slot `step` holds a gradient
-//   reducer -> worker    UpdateReady         slot `step` holds the mean
+//   reducer -> worker    UpdateReady         slot `step` holds the update
+//   worker  -> reducer   PullState           fetch the true state from the parameter servers
+//   reducer -> worker    StatePulled         the slots hold it
 //   worker  -> driver    IterationReport     timings of the last steps
 //   worker  -> driver    EvaluationReport    its share of the test set
-//   worker, reducer -> driver    Spans       its timeline, just before one of these two, its last message:
-//   worker, reducer -> driver    Finished    it ended in order
+//   worker, reducer, server -> driver   Spans      its timeline, just before one of these two, its last message:
+//   worker, reducer, server -> driver   Finished   it ended in order
 //   any     -> driver    Failed              it ended with an error
 //   driver  -> node      Abort               unblock and end everyone on this host
-//   node    -> worker, reducer   Stop        end now
+//   node    -> worker, reducer, server  Stop       end now
 //   worker  -> reducer   Stop                no gradient follows
 //   anybody -> driver    Interrupt           end the run in order
 //   anybody -> driver    CutShort            end the run at once
 //   driver  -> driver    GraceOver           who has not ended by now is stuck
 namespace tandem::actors {
 
-enum class ActorKind : std::uint8_t { worker, reducer, node, driver };
+enum class ActorKind : std::uint8_t { worker, reducer, parameter_server, node, driver };
 const char* name(ActorKind kind);
 
 struct StartWorkers {
@@ -38,6 +42,7 @@ struct StartWorkers {
 
 struct WorkersStarted {
   std::vector<caf::actor> workers;  ///< in rank order
+  std::vector<caf::actor> servers;
 };
 
 struct WorkerReady {
@@ -48,6 +53,12 @@ struct WorkerReady {
   std::vector<std::string> parameters;  ///< name and shape of each, as text
 };
 
+struct StartServing {
+  std::uint64_t size = 0;
+  std::uint64_t parameter_count = 0;
+  std::int64_t steps_per_epoch = 0;
+};
+
 struct Permit {
   std::int64_t until = 0;
   std::int32_t width = 1;
@@ -55,12 +66,29 @@ struct Permit {
   bool interrupted = false;  ///< with last: the run ends early, so nothing is evaluated
 };
 
+struct SlotsReady {};
+
 struct GradientReady {
   std::int64_t step = 0;
 };
 
 struct UpdateReady {
   std::int64_t step = 0;
+};
+
+struct PullState {
+  bool last = false;  ///< the one that is left when no worker goes on
+};
+
+struct StatePulled {};
+
+/// One exchange, as its worker reports it once its update is applied.
+struct ExchangeReport {
+  std::int64_t exchange_ns = 0;
+  std::int64_t encode_ns = 0;  ///< of these
+  std::int64_t decode_ns = 0;
+  std::uint64_t bytes_sent = 0;
+  std::int64_t ahead = -1;  ///< steps that the worker began ahead of the slowest with it; -1 where nobody may
 };
 
 /// One turn of a worker: updates applied, then a step computed. The turn that applies the rest at the end computes
@@ -79,8 +107,7 @@ struct Iteration {
   std::int64_t data_ns = 0;
   std::int64_t forward_ns = 0;
   std::int64_t backward_ns = 0;
-  std::vector<std::int64_t> exchange_ns;  ///< of the updates applied in this turn
-  std::uint64_t bytes_sent = 0;           ///< by their exchanges
+  std::vector<ExchangeReport> exchanges;  ///< of the updates applied in this turn
 };
 
 struct IterationReport {
@@ -90,6 +117,7 @@ struct IterationReport {
 
 struct EvaluationReport {
   std::int32_t rank = 0;
+  bool last = false;  ///< at the end of the run
   std::int64_t steps_done = 0;
   std::int64_t samples = 0;
   double loss_sum = 0;
@@ -143,15 +171,23 @@ auto inspect(Inspector& f, StartWorkers& x) {
 }
 template <class Inspector>
 auto inspect(Inspector& f, WorkersStarted& x) {
-  return f(x.workers);
+  return f(x.workers, x.servers);
 }
 template <class Inspector>
 auto inspect(Inspector& f, WorkerReady& x) {
   return f(x.rank, x.size, x.parameter_count, x.steps_per_epoch, x.parameters);
 }
 template <class Inspector>
+auto inspect(Inspector& f, StartServing& x) {
+  return f(x.size, x.parameter_count, x.steps_per_epoch);
+}
+template <class Inspector>
 auto inspect(Inspector& f, Permit& x) {
   return f(x.until, x.width, x.last, x.interrupted);
+}
+template <class Inspector>
+auto inspect(Inspector& f, SlotsReady&) {
+  return f();
 }
 template <class Inspector>
 auto inspect(Inspector& f, GradientReady& x) {
@@ -162,9 +198,21 @@ auto inspect(Inspector& f, UpdateReady& x) {
   return f(x.step);
 }
 template <class Inspector>
+auto inspect(Inspector& f, PullState& x) {
+  return f(x.last);
+}
+template <class Inspector>
+auto inspect(Inspector& f, StatePulled&) {
+  return f();
+}
+template <class Inspector>
+auto inspect(Inspector& f, ExchangeReport& x) {
+  return f(x.exchange_ns, x.encode_ns, x.decode_ns, x.bytes_sent, x.ahead);
+}
+template <class Inspector>
 auto inspect(Inspector& f, Iteration& x) {
   return f(x.step, x.applied, x.computed, x.samples, x.loss_sum, x.correct, x.skipped, x.step_ns, x.wait_ns, x.apply_ns,
-           x.data_ns, x.forward_ns, x.backward_ns, x.exchange_ns, x.bytes_sent);
+           x.data_ns, x.forward_ns, x.backward_ns, x.exchanges);
 }
 template <class Inspector>
 auto inspect(Inspector& f, IterationReport& x) {
@@ -172,7 +220,7 @@ auto inspect(Inspector& f, IterationReport& x) {
 }
 template <class Inspector>
 auto inspect(Inspector& f, EvaluationReport& x) {
-  return f(x.rank, x.steps_done, x.samples, x.loss_sum, x.correct, x.duration_ns);
+  return f(x.rank, x.last, x.steps_done, x.samples, x.loss_sum, x.correct, x.duration_ns);
 }
 template <class Inspector>
 auto inspect(Inspector& f, SpanRecord& x) {
@@ -217,9 +265,14 @@ CAF_BEGIN_TYPE_ID_BLOCK(tandem, first_custom_type_id)
 CAF_ADD_TYPE_ID(tandem, (tandem::actors::StartWorkers))
 CAF_ADD_TYPE_ID(tandem, (tandem::actors::WorkersStarted))
 CAF_ADD_TYPE_ID(tandem, (tandem::actors::WorkerReady))
+CAF_ADD_TYPE_ID(tandem, (tandem::actors::StartServing))
 CAF_ADD_TYPE_ID(tandem, (tandem::actors::Permit))
+CAF_ADD_TYPE_ID(tandem, (tandem::actors::SlotsReady))
 CAF_ADD_TYPE_ID(tandem, (tandem::actors::GradientReady))
 CAF_ADD_TYPE_ID(tandem, (tandem::actors::UpdateReady))
+CAF_ADD_TYPE_ID(tandem, (tandem::actors::PullState))
+CAF_ADD_TYPE_ID(tandem, (tandem::actors::StatePulled))
+CAF_ADD_TYPE_ID(tandem, (tandem::actors::ExchangeReport))
 CAF_ADD_TYPE_ID(tandem, (tandem::actors::Iteration))
 CAF_ADD_TYPE_ID(tandem, (tandem::actors::IterationReport))
 CAF_ADD_TYPE_ID(tandem, (tandem::actors::EvaluationReport))

@@ -3,10 +3,11 @@
 #include <map>
 
 #include "actors/messages.h"
+#include "actors/parameter_server.h"
 #include "actors/reducer.h"
-#include "actors/topology.h"
 #include "actors/worker.h"
 #include "comm/in_process.h"
+#include "comm/message_mean.h"
 
 namespace tandem::actors {
 namespace {
@@ -14,6 +15,7 @@ namespace {
 models::Prediction prediction(config::Correction correction) {
   switch (correction) {
     case config::Correction::none:
+    case config::Correction::dc:
       return models::Prediction::none;
     case config::Correction::momentum:
       return models::Prediction::momentum;
@@ -33,8 +35,9 @@ class Node {
   void start(const StartWorkers& order) {
     driver_ = caf::actor_cast<caf::actor>(self_->current_sender());
     try {
-      join_ranks(order.count);
+      join_ranks();
       WorkersStarted started;
+      for (int server = 0; server < servers(); ++server) started.servers.push_back(spawn_server(server));
       for (int rank = order.first_rank; rank < order.first_rank + order.count; ++rank) {
         started.workers.push_back(spawn_worker(rank));
       }
@@ -56,20 +59,32 @@ class Node {
     caf::actor handle;
   };
 
-  void join_ranks(int count) {
-    comm::InProcessOptions options;
-    options.size = count;
-    options.results_kept = options_.job.topology.width;
-    options.deadline = std::chrono::duration_cast<comm::Duration>(
-        std::chrono::duration<double>(options_.job.run.exchange_timeout_seconds));
-    ranks_ = comm::make_in_process_group(options);
+  bool has_servers() const { return config::has_parameter_servers(options_.job.topology.kind); }
+  int servers() const { return has_servers() ? options_.job.topology.servers : 0; }
+
+  // Workers in rank order, and then parameter servers.
+  void join_ranks() {
+    const config::Job& job = options_.job;
+    comm::InProcessOptions group;
+    group.size = job.training.workers + servers();
+    group.results_kept = job.topology.width;
+    group.deadline =
+        std::chrono::duration_cast<comm::Duration>(std::chrono::duration<double>(job.run.exchange_timeout_seconds));
+    ranks_ = comm::make_in_process_group(group);
+    if (job.topology.algorithm == config::Algorithm::native) return;
+    for (auto& end : ranks_) {
+      end = comm::with_message_mean(
+          std::move(end),
+          {.algorithm = job.topology.algorithm, .codec = job.topology.codec, .results_kept = job.topology.width});
+    }
   }
 
   caf::actor spawn_worker(int rank) {
-    const auto slots = std::make_shared<GradientSlots>(options_.job.topology.width);
+    const config::Job& job = options_.job;
+    const auto slots = std::make_shared<GradientSlots>(job.topology.width);
     ReducerOptions reducing;
     reducing.rank = rank;
-    reducing.topology = &topology(options_.job.topology.kind);
+    reducing.job = job;
     reducing.ranks = ranks_[static_cast<std::size_t>(rank)].get();
     reducing.slots = slots;
     reducing.clock = options_.run.clock;
@@ -77,10 +92,12 @@ class Node {
     reducing.driver = driver_;
     WorkerOptions working;
     working.rank = rank;
-    working.world_size = options_.job.training.workers;
-    working.width = options_.job.topology.width;
-    working.prediction = prediction(options_.job.topology.correction);
-    working.evaluate_epochs = options_.run.evaluate && options_.job.run.evaluate_epochs;
+    working.world_size = job.training.workers;
+    working.width = job.topology.width;
+    working.prediction = prediction(job.topology.correction);
+    working.adopts = has_servers();
+    working.pulls_to_evaluate = has_servers() && working.prediction != models::Prediction::none;
+    working.evaluate_epochs = options_.run.evaluate && job.run.evaluate_epochs;
     working.evaluate_end = options_.run.evaluate;
     working.replicas = options_.replicas;
     working.slots = slots;
@@ -89,6 +106,17 @@ class Node {
     working.driver = driver_;
     working.reducer = spawn_and_watch(ActorKind::reducer, rank, reducer, reducing);
     return spawn_and_watch(ActorKind::worker, rank, worker, working);
+  }
+
+  caf::actor spawn_server(int index) {
+    ParameterServerOptions serving;
+    serving.index = index;
+    serving.job = options_.job;
+    serving.ranks = ranks_[static_cast<std::size_t>(options_.job.training.workers + index)].get();
+    serving.clock = options_.run.clock;
+    serving.spans_kept = options_.run.spans_kept;
+    serving.driver = driver_;
+    return spawn_and_watch(ActorKind::parameter_server, index, parameter_server, serving);
   }
 
   template <class Options>
@@ -105,7 +133,7 @@ class Node {
     return child;
   }
 
-  // Workers and reducers tell the driver themselves how they ended; this is for one that could not.
+  // Workers, reducers and servers tell the driver themselves how they ended; this is for one that could not.
   void child_ended(const caf::down_msg& down) {
     const auto child = children_.find(down.source);
     if (child == children_.end()) return;

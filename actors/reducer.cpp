@@ -2,6 +2,7 @@
 
 #include "actors/endings.h"
 #include "actors/messages.h"
+#include "actors/topology.h"
 #include "scheduler/timeline.h"
 
 namespace tandem::actors {
@@ -17,7 +18,9 @@ class Reducer {
 
   void run() {
     bool stopped = false;
-    self_->do_receive([&](const GradientReady& ready) { exchange(ready.step); }, [&](const Stop&) { stopped = true; })
+    self_
+        ->do_receive([&](const SlotsReady&) { make_way(); }, [&](const GradientReady& ready) { exchange(ready.step); },
+                     [&](const PullState& pull) { pull_state(pull.last); }, [&](const Stop&) { stopped = true; })
         .until([&] { return stopped; });
   }
 
@@ -25,21 +28,45 @@ class Reducer {
   const scheduler::SpanRecorder& spans() const { return spans_; }
 
  private:
+  void make_way() {
+    way_ = topology(options_.job.topology.kind)
+               .make_exchange(
+                   {.job = &options_.job, .ranks = options_.ranks, .initial_state = options_.slots->initial_state()});
+  }
+
   void exchange(comm::Step step) {
     step_ = step;
     const Time begin = options_.clock->now();
     GradientSlot& slot = options_.slots->of(step);
     const std::uint64_t sent_before = options_.ranks->bytes_sent();
-    slot.mean = options_.topology->exchange(*options_.ranks, {step, slot.gradient, slot.weight});
+    slot.update = way_->exchange({step, slot.gradient, slot.weight});
     slot.bytes_sent = options_.ranks->bytes_sent() - sent_before;
     const Time end = options_.clock->now();
     slot.exchange = end - begin;
-    spans_.record(Phase::exchange, step, begin, end);
-    self_->send(caf::actor_cast<caf::actor>(self_->current_sender()), UpdateReady{step});
+    record(slot.update, begin, end);
+    answer(UpdateReady{step});
+  }
+
+  // Encoding and decoding take turns with sending; each is drawn as one span.
+  void record(const Update& update, Time begin, Time end) {
+    if (update.encoding > Time::zero()) spans_.record(Phase::encode, update.step, begin, begin + update.encoding);
+    spans_.record(Phase::exchange, update.step, begin, end);
+    if (update.decoding > Time::zero()) spans_.record(Phase::decode, update.step, end - update.decoding, end);
+  }
+
+  void pull_state(bool last) {
+    options_.slots->true_state = way_->true_state(last);
+    answer(StatePulled{});
+  }
+
+  template <class Message>
+  void answer(const Message& message) {
+    self_->send(caf::actor_cast<caf::actor>(self_->current_sender()), message);
   }
 
   caf::blocking_actor* self_;
   const ReducerOptions& options_;
+  std::unique_ptr<Exchange> way_;
   scheduler::SpanRecorder spans_;
   comm::Step step_ = -1;
 };

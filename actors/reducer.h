@@ -5,15 +5,15 @@
 #include <memory>
 
 #include "actors/gradient_slots.h"
-#include "actors/topology.h"
+#include "config/job.h"
 #include "scheduler/clock.h"
 
 namespace tandem::actors {
 
 struct ReducerOptions {
   int rank = 0;
-  const TopologyRow* topology = nullptr;
-  /// This rank's end; outlives the actor.
+  config::Job job;
+  /// This rank's end of the group of workers and, after them, parameter servers; outlives the actor.
   comm::Communicator* ranks = nullptr;
   std::shared_ptr<GradientSlots> slots;
   std::shared_ptr<const scheduler::Clock> clock;
@@ -21,8 +21,9 @@ struct ReducerOptions {
   caf::actor driver;
 };
 
-/// The communication half of a worker: exchanges each gradient that its worker announces, in step order, and answers
-/// when the update is there. Blocking; to be spawned detached. Ends with Stop, or with Failed when an exchange fails.
+/// The communication half of a worker: exchanges each gradient that its worker announces, in step order, in the way of
+/// the job's topology, and answers when the update is there. Blocking; to be spawned detached. Ends with Stop, or with
+/// Failed when an exchange fails.
 void reducer(caf::blocking_actor* self, const ReducerOptions& options);
 
 }  // namespace tandem::actors

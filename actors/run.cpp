@@ -20,6 +20,15 @@ struct SystemConfig : caf::actor_system_config {
   }
 };
 
+std::vector<std::string> warnings(const config::Job& job) {
+  std::vector<std::string> warnings = scheduler::staleness_warnings(job);
+  if (job.topology.codec != config::Codec::none) {
+    warnings.push_back(std::string("topology.codec = \"") + name(job.topology.codec) +
+                       "\" saves nothing here: all workers share memory. The run shows its effect on accuracy");
+  }
+  return warnings;
+}
+
 }  // namespace
 
 struct LocalRun::Impl {
@@ -47,7 +56,7 @@ struct LocalRun::Impl {
 LocalRun::LocalRun(const config::Job& job, models::ReplicaFactory replicas, RunObserver& observer,
                    const RunOptions& options)
     : impl_(std::make_unique<Impl>()) {
-  if (const auto warning = scheduler::staleness_warning(job)) observer.on_warning(*warning);
+  for (const std::string& warning : warnings(job)) observer.on_warning(warning);
   auto outcome = std::make_shared<std::promise<Outcome>>();
   impl_->outcome = outcome->get_future();
   impl_->node = impl_->system->spawn(node, NodeOptions{job, std::move(replicas), options, impl_->threads});

@@ -18,7 +18,7 @@ namespace tandem::actors {
 
 /// What is known at one moment of a run. Losses are means over the samples since the report before.
 struct Progress {
-  std::int64_t steps_done = 0;  ///< by every worker
+  std::int64_t steps_done = 0;  ///< by every worker; on average, where they share the steps (ps-async without bound)
   std::int64_t total_steps = 0;
   std::int64_t steps_per_epoch = 0;
   double loss = 0;
@@ -52,23 +52,25 @@ class RunObserver {
 /// The run in figures. Durations are of all workers together.
 struct RunSummary {
   bool interrupted = false;
-  std::int64_t steps = 0;
+  std::int64_t steps = 0;  ///< by every worker, or on average
   std::int64_t samples = 0;
   std::int64_t parameters = 0;
-  std::int64_t skipped_updates = 0;  ///< steps whose mean gradient was not finite
+  std::int64_t skipped_updates = 0;  ///< steps whose mean gradient was not finite; ps-async: gradients
   double wall_seconds = 0;           ///< from the start of run to its end
   double training_seconds = 0;       ///< from the first permit to the last report of a step, evaluations left out
   std::uint64_t bytes_sent = 0;      ///< by a worker over a network, mean over the workers
-  std::uint64_t spans_lost = 0;      ///< older ones that `tracks` no longer holds
-  double overlap = 0;                ///< share of the exchange hidden behind compute, mean over the workers
-  std::optional<double> loss;        ///< training loss, mean over the samples of the last epoch
-  std::optional<TestResult> test;    ///< the last one
+  /// ps-async: how many steps were begun so many steps ahead of the slowest worker, by that number; else empty.
+  std::vector<std::int64_t> staleness;
+  std::uint64_t spans_lost = 0;    ///< older ones that `tracks` no longer holds
+  double overlap = 0;              ///< share of the exchange hidden behind compute, mean over the workers
+  std::optional<double> loss;      ///< training loss, mean over the samples of the last epoch
+  std::optional<TestResult> test;  ///< the last one
   /// From gradient to gradient, evaluations left out; so without each worker's first step, as `compute` and `phases`.
   scheduler::DurationHistogram step;
   scheduler::DurationHistogram compute;  ///< data, forward and backward of a step
   std::vector<scheduler::DurationHistogram> phases =
       std::vector<scheduler::DurationHistogram>(scheduler::phase_count);  ///< by scheduler::Phase
-  std::vector<scheduler::Track> tracks;                                   ///< worker 0, reducer 0, worker 1, ...
+  std::vector<scheduler::Track> tracks;  ///< worker 0, reducer 0, worker 1, ...; server 0 after reducer 0, and so on
 
   double samples_per_second() const {
     return training_seconds > 0 ? static_cast<double>(samples) / training_seconds : 0.0;
@@ -98,7 +100,7 @@ struct RunOptions {
   std::shared_ptr<const scheduler::Clock> clock = std::make_shared<scheduler::SteadyClock>();
 };
 
-/// One run of a job: four kinds of actors in this process, started by the constructor. Not copyable.
+/// One run of a job: all its actors in this process, started by the constructor. Not copyable.
 class LocalRun {
  public:
   /// `observer` must outlive this.

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <numeric>
 #include <stdexcept>
 #include <utility>
 
@@ -31,11 +32,17 @@ void compare(const WorkerReady& first, const WorkerReady& other) {
   }
 }
 
-bool is_pair_member(ActorKind kind) { return kind == ActorKind::worker || kind == ActorKind::reducer; }
+scheduler::Pace pace_of(const config::Topology& topology) {
+  if (config::is_synchronous(topology)) return scheduler::Pace::together;
+  return topology.staleness ? scheduler::Pace::own : scheduler::Pace::shared;
+}
+
+// Those of which there may be several, and for whose end the run waits.
+bool has_rank(ActorKind kind) { return kind != ActorKind::node && kind != ActorKind::driver; }
 
 std::string describe(const Failed& failure) {
   const std::string where =
-      is_pair_member(failure.actor) ? fmt::format("{} {}", name(failure.actor), failure.rank) : name(failure.actor);
+      has_rank(failure.actor) ? fmt::format("{} {}", name(failure.actor), failure.rank) : name(failure.actor);
   const std::string when = failure.step < 0 ? "" : fmt::format(" at step {}", failure.step);
   return fmt::format("{}{}: {}", where, when, failure.what);
 }
@@ -71,41 +78,65 @@ void RunBook::start() {
   options.total_steps = total_steps_;
   options.warmup_steps = job_.topology.warmup_steps;
   options.width = job_.topology.width;
-  plan_.emplace(options);
+  permits_.emplace(workers(), pace_of(job_.topology), options);
   started_ = heard_ = clock_->now();
 }
 
-std::vector<scheduler::Permit> RunBook::permits() { return plan_->extend(steps_done(), trained()); }
+StartServing RunBook::serving() const {
+  const WorkerReady& worker = ready_.begin()->second;
+  return {worker.size, worker.parameter_count, worker.steps_per_epoch};
+}
 
-std::optional<scheduler::Permit> RunBook::interrupt() {
-  if (plan_->closed()) return std::nullopt;
-  summary_.interrupted = true;
-  return plan_->close();
+std::vector<scheduler::WorkerPermit> RunBook::permits() { return permits_->extend(steps_of_, trained()); }
+
+std::vector<scheduler::WorkerPermit> RunBook::interrupt() {
+  const std::vector<scheduler::WorkerPermit> permits = permits_->close();
+  if (!permits.empty()) summary_.interrupted = true;
+  return permits;
 }
 
 void RunBook::iterations(const IterationReport& report) {
   heard_ = clock_->now();
   for (const Iteration& iteration : report.iterations) {
-    if (iteration.computed) {
-      if (const auto violation = plan_->audit(report.rank, iteration.step, iteration.applied)) {
-        throw std::runtime_error(*violation);
-      }
-    }
+    audit(report.rank, iteration);
     count(report.rank, iteration);
   }
   report_if_due(false);
 }
 
+void RunBook::audit(int rank, const Iteration& iteration) const {
+  if (iteration.computed) {
+    const auto violation = permits_->audit(rank, iteration.step, iteration.applied);
+    if (violation) throw std::runtime_error(*violation);
+  }
+  for (const ExchangeReport& exchange : iteration.exchanges) {
+    if (!job_.topology.staleness || exchange.ahead <= *job_.topology.staleness) continue;
+    throw std::runtime_error(fmt::format("worker {} was {} steps ahead of the slowest, permitted are {}", rank,
+                                         exchange.ahead, *job_.topology.staleness));
+  }
+}
+
 void RunBook::count(int rank, const Iteration& iteration) {
-  for (const std::int64_t ns : iteration.exchange_ns) add(Phase::exchange, ns);
-  bytes_sent_ += iteration.bytes_sent;
-  if (rank == 0) summary_.skipped_updates += iteration.skipped;
+  for (const ExchangeReport& exchange : iteration.exchanges) add_exchange(exchange);
+  // A mean is skipped by all alike.
+  if (rank == 0 || !config::is_synchronous(job_.topology)) summary_.skipped_updates += iteration.skipped;
   if (!iteration.computed) return;
   if (iteration.step_ns >= 0) add_step(iteration);
   steps_of_[static_cast<std::size_t>(rank)] = iteration.step + 1;
   summary_.samples += iteration.samples;
   since_report_.add(iteration.samples, iteration.loss_sum, iteration.correct);
   add_to_epoch(iteration);
+}
+
+void RunBook::add_exchange(const ExchangeReport& exchange) {
+  add(Phase::exchange, exchange.exchange_ns);
+  if (exchange.encode_ns > 0) add(Phase::encode, exchange.encode_ns);
+  if (exchange.decode_ns > 0) add(Phase::decode, exchange.decode_ns);
+  bytes_sent_ += exchange.bytes_sent;
+  if (exchange.ahead < 0) return;
+  const auto ahead = static_cast<std::size_t>(exchange.ahead);
+  if (summary_.staleness.size() <= ahead) summary_.staleness.resize(ahead + 1);
+  ++summary_.staleness[ahead];
 }
 
 void RunBook::add_step(const Iteration& iteration) {
@@ -152,19 +183,20 @@ void RunBook::evaluation(const EvaluationReport& report) {
   heard_ = clock_->now();
   evaluating_[static_cast<std::size_t>(report.rank)] += Time(report.duration_ns);
   add(Phase::evaluate, report.duration_ns);
-  Evaluated& evaluated = evaluations_[report.steps_done];
+  const std::pair<bool, std::int64_t> key(report.last, report.last ? total_steps_ : report.steps_done);
+  Evaluated& evaluated = evaluations_[key];
   evaluated.sums.add(report.samples, report.loss_sum, report.correct);
   if (++evaluated.workers < workers()) return;
   TestResult result;
-  result.steps_done = report.steps_done;
-  result.epoch = steps_per_epoch_ == 0 ? 0 : report.steps_done / steps_per_epoch_;
+  result.steps_done = key.second;
+  result.epoch = steps_per_epoch_ == 0 ? 0 : key.second / steps_per_epoch_;
   result.loss = evaluated.sums.mean_loss();
   result.accuracy = evaluated.sums.accuracy();
   result.training_seconds = training_seconds();
   result.wall_seconds = wall_seconds();
-  evaluations_.erase(report.steps_done);
+  evaluations_.erase(key);
   summary_.test = result;
-  report_if_due(report.steps_done == total_steps_);
+  report_if_due(report.last);
   if (!has_failed()) observer_.on_test(result);
 }
 
@@ -177,17 +209,22 @@ void RunBook::spans(const Spans& spans) {
   tracks_[{spans.rank, spans.actor}] = std::move(track);
 }
 
+bool RunBook::all_ended() const { return static_cast<int>(ended_.size()) == 2 * workers() + servers(); }
+
 void RunBook::finished(const Finished& actor) {
   ended_.emplace(actor.actor, actor.rank);
   if (all_ended()) report_if_due(true);
 }
 
 void RunBook::failed(const Failed& actor) {
-  if (is_pair_member(actor.actor)) ended_.emplace(actor.actor, actor.rank);
+  if (has_rank(actor.actor)) ended_.emplace(actor.actor, actor.rank);
   failures_.push_back(actor);
 }
 
-std::int64_t RunBook::steps_done() const { return *std::min_element(steps_of_.begin(), steps_of_.end()); }
+std::int64_t RunBook::steps_done() const {
+  if (pace_of(job_.topology) != scheduler::Pace::shared) return *std::min_element(steps_of_.begin(), steps_of_.end());
+  return std::accumulate(steps_of_.begin(), steps_of_.end(), std::int64_t{0}) / workers();
+}
 
 Time RunBook::trained() const { return heard_ - started_ - *std::max_element(evaluating_.begin(), evaluating_.end()); }
 
@@ -230,11 +267,14 @@ std::string RunBook::failure_text(bool stuck) const {
   for (auto failure = failures_.begin(); failure != failures_.end(); ++failure) {
     if (failure != cause) text += "\n  in consequence, " + describe(*failure);
   }
+  const auto add_stuck = [&](ActorKind actor, int rank) {
+    if (!ended_.contains({actor, rank})) text += fmt::format("\n  {} {} has not ended", name(actor), rank);
+  };
   for (int rank = 0; stuck && rank < workers(); ++rank) {
-    for (const ActorKind actor : {ActorKind::worker, ActorKind::reducer}) {
-      if (!ended_.contains({actor, rank})) text += fmt::format("\n  {} {} has not ended", name(actor), rank);
-    }
+    add_stuck(ActorKind::worker, rank);
+    add_stuck(ActorKind::reducer, rank);
   }
+  for (int server = 0; stuck && server < servers(); ++server) add_stuck(ActorKind::parameter_server, server);
   return text;
 }
 

@@ -10,7 +10,7 @@
 #include "actors/messages.h"
 #include "actors/run.h"
 #include "models/learning_rate.h"
-#include "scheduler/permit_plan.h"
+#include "scheduler/run_permits.h"
 
 namespace tandem::actors {
 
@@ -26,12 +26,14 @@ class RunBook {
 
   /// Training starts now, with everybody ready.
   void start();
-  bool started() const { return plan_.has_value(); }
+  bool started() const { return permits_.has_value(); }
+  /// What parameter servers must know to start.
+  StartServing serving() const;
 
-  /// Permits to be sent to all workers now.
-  std::vector<scheduler::Permit> permits();
-  /// The permit that ends the run in order; none if the last one was granted already.
-  std::optional<scheduler::Permit> interrupt();
+  /// Permits to be sent now.
+  std::vector<scheduler::WorkerPermit> permits();
+  /// The permits that end the run in order; none for those that were granted their last one already.
+  std::vector<scheduler::WorkerPermit> interrupt();
 
   /// Audits the width and keeps the figures; tells the observer when a report is due.
   void iterations(const IterationReport& report);
@@ -41,8 +43,8 @@ class RunBook {
   void failed(const Failed& actor);
 
   bool has_failed() const { return !failures_.empty(); }
-  /// Whether every worker and reducer has ended.
-  bool all_ended() const { return static_cast<int>(ended_.size()) == 2 * workers(); }
+  /// Whether every worker, reducer and parameter server has ended.
+  bool all_ended() const;
 
   /// The figures so far.
   RunSummary summary() const;
@@ -51,12 +53,15 @@ class RunBook {
 
  private:
   int workers() const { return job_.training.workers; }
+  int servers() const { return config::has_parameter_servers(job_.topology.kind) ? job_.topology.servers : 0; }
   scheduler::Time trained() const;
   double training_seconds() const;
   double wall_seconds() const;
   double mean_overlap() const;
   std::int64_t steps_done() const;
+  void audit(int rank, const Iteration& iteration) const;
   void count(int rank, const Iteration& iteration);
+  void add_exchange(const ExchangeReport& exchange);
   void add_step(const Iteration& iteration);
   void add(scheduler::Phase phase, std::int64_t ns);
   void add_to_epoch(const Iteration& iteration);
@@ -82,7 +87,7 @@ class RunBook {
   scheduler::Time created_;
 
   std::map<int, WorkerReady> ready_;
-  std::optional<scheduler::PermitPlan> plan_;
+  std::optional<scheduler::RunPermits> permits_;
   std::optional<models::LearningRate> rate_;
   std::int64_t total_steps_ = 0;
   std::int64_t steps_per_epoch_ = 0;
@@ -93,13 +98,14 @@ class RunBook {
   std::vector<scheduler::Time> evaluating_;  // by rank, in sum
   std::uint64_t bytes_sent_ = 0;             // by all workers
   Sums since_report_;
-  std::map<std::int64_t, Sums> epochs_;            // the newest two: workers cross an epoch's end at different times
-  std::map<std::int64_t, Evaluated> evaluations_;  // by steps done, until all workers' shares are there
-  scheduler::Time reported_{};                     // trained() at the last report
+  std::map<std::int64_t, Sums> epochs_;  // the newest two: workers cross an epoch's end at different times
+  // Until all workers' shares are there; by whether it is the last, and by steps done.
+  std::map<std::pair<bool, std::int64_t>, Evaluated> evaluations_;
+  scheduler::Time reported_{};  // trained() at the last report
 
-  std::map<std::pair<int, ActorKind>, scheduler::Track> tracks_;  // by rank; its worker's, then its reducer's
+  std::map<std::pair<int, ActorKind>, scheduler::Track> tracks_;  // by rank; its worker's, its reducer's, the server's
   RunSummary summary_;                                            // but for what summary() works out
-  std::set<std::pair<ActorKind, int>> ended_;                     // workers and reducers, by rank
+  std::set<std::pair<ActorKind, int>> ended_;                     // all but node and driver, by rank
   std::vector<Failed> failures_;
 };
 

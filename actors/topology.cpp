@@ -6,13 +6,13 @@
 namespace tandem::actors {
 namespace {
 
-comm::Mean all_reduce(comm::Communicator& ranks, const comm::Contribution& gradient) {
-  return ranks.all_reduce_mean(gradient);
-}
+using config::TopologyKind;
 
 constexpr std::array rows = {
-    TopologyRow{config::TopologyKind::allreduce, all_reduce},
-    TopologyRow{config::TopologyKind::pipeline, all_reduce},
+    TopologyRow{TopologyKind::ps_sync, make_server_exchange},
+    TopologyRow{TopologyKind::ps_async, make_server_exchange},
+    TopologyRow{TopologyKind::allreduce, make_all_reduce},
+    TopologyRow{TopologyKind::pipeline, make_all_reduce},
 };
 
 }  // namespace

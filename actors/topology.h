@@ -1,15 +1,17 @@
 #pragma once
 
-#include "comm/communicator.h"
+#include <memory>
+
+#include "actors/exchange.h"
 #include "config/job.h"
 
 namespace tandem::actors {
 
-/// A topology is a row of a table: with whom a reducer exchanges what. Width and correction are settings of their own.
+/// A topology is a row of a table: with whom a reducer exchanges what. Whether there are parameter servers, which then
+/// have the optimizer, config::has_parameter_servers() says. Width, codec and correction are settings of their own.
 struct TopologyRow {
   config::TopologyKind kind;
-  /// Turns one rank's gradient into the update that all ranks apply. Blocks; called on the reducer's thread.
-  comm::Mean (*exchange)(comm::Communicator& ranks, const comm::Contribution& gradient);
+  std::unique_ptr<Exchange> (*make_exchange)(const ExchangeOptions& options);
 };
 
 const TopologyRow& topology(config::TopologyKind kind);

@@ -56,7 +56,8 @@ class Worker final : models::PhaseListener {
  private:
   void build_replica() {
     replica_ = options_.replicas(options_.rank, options_.world_size);
-    options_.slots->allocate(replica_->size());
+    options_.slots->allocate(replica_->weights());
+    self_->send(options_.reducer, SlotsReady{});
     std::vector<std::string> parameters;
     for (const models::Parameter& p : replica_->parameters()) {
       parameters.push_back(name_and_shape(p));
@@ -84,7 +85,8 @@ class Worker final : models::PhaseListener {
           break;
         case PipelineWindow::Next::done:
           report();
-          if (options_.evaluate_end && !interrupted_) evaluate();
+          if (options_.adopts) pull_state(true);
+          if (options_.evaluate_end && !interrupted_) evaluate(true);
           return true;
         case PipelineWindow::Next::await_permit:
           // The driver extends permits by what it is told.
@@ -102,7 +104,7 @@ class Worker final : models::PhaseListener {
     begin_iteration();
     apply(window_.due(), window_.in_flight());
     iteration_.applied = window_.due().end;
-    if (options_.evaluate_epochs && step > 0 && step % replica_->steps_per_epoch() == 0) evaluate();
+    if (options_.evaluate_epochs && step > 0 && step % replica_->steps_per_epoch() == 0) evaluate_epoch();
     GradientSlot& slot = options_.slots->of(step);
     phase_begin_ = now();
     const models::BatchResult batch = replica_->compute(step, slot.gradient, *this);
@@ -145,16 +147,27 @@ class Worker final : models::PhaseListener {
     std::vector<StepGradient> updates;
     for (scheduler::Step step = due.first; step < due.end; ++step) {
       const GradientSlot& slot = options_.slots->of(step);
-      iteration_.exchange_ns.push_back(slot.exchange.count());
-      iteration_.bytes_sent += slot.bytes_sent;
-      if (skips_.is_to_be_applied(slot.mean)) updates.push_back({step, slot.mean.values});
-      iteration_.skipped += slot.mean.finite ? 0 : 1;
+      iteration_.exchanges.push_back(report_of(slot));
+      if (skips_.is_to_be_applied(slot.update)) updates.push_back({step, slot.update.values});
+      iteration_.skipped += slot.update.finite ? 0 : 1;
     }
-    const bool predicts = in_flight.count() > 0;
-    replica_->advance(updates, predicts ? options_.prediction : models::Prediction::none, own_gradients(in_flight));
+    if (options_.adopts) {
+      if (due.count() > 0) replica_->adopt(options_.slots->of(due.end - 1).update.values);
+    } else {
+      const bool predicts = in_flight.count() > 0;
+      replica_->advance(updates, predicts ? options_.prediction : models::Prediction::none, own_gradients(in_flight));
+    }
     const Time end = now();
     iteration_.apply_ns = (end - begin).count();
     spans_.record(Phase::apply, iteration_.step, begin, end);
+  }
+
+  static ExchangeReport report_of(const GradientSlot& slot) {
+    return {.exchange_ns = slot.exchange.count(),
+            .encode_ns = slot.update.encoding.count(),
+            .decode_ns = slot.update.decoding.count(),
+            .bytes_sent = slot.bytes_sent,
+            .ahead = slot.update.ahead.value_or(-1)};
   }
 
   std::vector<StepGradient> own_gradients(StepRange in_flight) const {
@@ -165,14 +178,33 @@ class Worker final : models::PhaseListener {
     return gradients;
   }
 
-  void evaluate() {
+  // What the servers hold now, in place of what they may have predicted.
+  void pull_state(bool last) {
+    self_->send(options_.reducer, PullState{last});
+    self_->receive([&](const StatePulled&) { replica_->adopt(options_.slots->true_state); },
+                   [&](const Stop& stop) { throw Stopped(stop.reason); });
+  }
+
+  // Of the weights that the last updates made, even if the next step is computed with predicted ones.
+  void evaluate_epoch() {
+    if (!options_.pulls_to_evaluate || iteration_.applied == 0) return evaluate(false);
+    const Time begin = now();
+    pull_state(false);
+    const Time pulled = now();
+    evaluate(false);
+    const Time evaluated = now();
+    replica_->adopt(options_.slots->of(iteration_.applied - 1).update.values);
+    if (last_gradient_) *last_gradient_ += (pulled - begin) + (now() - evaluated);
+  }
+
+  void evaluate(bool last) {
     const Time begin = now();
     const models::Evaluation result = replica_->evaluate();
     const Time end = now();
     spans_.record(Phase::evaluate, window_.step(), begin, end);
     // An evaluation is no part of a step.
     if (last_gradient_) *last_gradient_ += end - begin;
-    self_->send(options_.driver, EvaluationReport{options_.rank, window_.step(), result.samples, result.loss_sum,
+    self_->send(options_.driver, EvaluationReport{options_.rank, last, window_.step(), result.samples, result.loss_sum,
                                                   result.correct, (end - begin).count()});
   }
 

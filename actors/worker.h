@@ -15,7 +15,12 @@ struct WorkerOptions {
   int world_size = 1;
   /// The largest width that a permit may hold; the number of slots.
   int width = 1;
+  /// Of the worker's own optimizer.
   models::Prediction prediction = models::Prediction::none;
+  /// Whether parameter servers have the optimizer, so that updates are weights to adopt.
+  bool adopts = false;
+  /// Whether these weights may be predicted ones, which are not to be evaluated.
+  bool pulls_to_evaluate = false;
   /// Whether to evaluate after each epoch, and at the end.
   bool evaluate_epochs = true;
   bool evaluate_end = true;
@@ -28,8 +33,8 @@ struct WorkerOptions {
 };
 
 /// Computes gradients on its replica within its permits, hands them to its reducer, and applies the updates that come
-/// back, in the order that scheduler::PipelineWindow gives. Blocking; to be spawned detached: the replica is built and
-/// used on this actor's thread.
+/// back (or adopts the weights), in the order that scheduler::PipelineWindow gives. Blocking; to be spawned detached:
+/// the replica is built and used on this actor's thread.
 void worker(caf::blocking_actor* self, const WorkerOptions& options);
 
 }  // namespace tandem::actors

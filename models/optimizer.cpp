@@ -22,7 +22,7 @@ Plan plan_steps(const StepRule& rule, std::int64_t applied, std::span<const Step
 Plan plan_momentum(const StepRule& rule, std::int64_t applied, std::span<const StepGradient> in_flight) {
   Plan plan;
   for (const StepGradient& gradient : in_flight) {
-    plan.push_back(rule.with_momentum_alone(gradient.step, ++applied));
+    plan.push_back(rule.with_momentum_alone(gradient, ++applied));
   }
   return plan;
 }

@@ -14,8 +14,8 @@ namespace tandem::models {
 
 /// SGD (momentum, Nesterov, weight decay), Adam or AdamW on one flat vector, with the meaning of PyTorch's optimizers
 /// of these names, and the predictions that pipelined training needs. The learning rate of an update is the one of its
-/// step. Clipping scales a gradient by clip_norm / (Euclidean norm + 1e-6) where that is less than 1, as PyTorch does;
-/// gradients in flight like mean ones.
+/// step, times its rate_share. Clipping scales a gradient by clip_norm / (Euclidean norm + 1e-6) where that is less
+/// than 1, as PyTorch does; gradients in flight like mean ones.
 ///
 /// A predicted step has the bits of a real step with the same gradient, so a prediction from gradients in flight that
 /// turn out to be the means equals the weights to come.

@@ -44,17 +44,23 @@ struct Evaluation {
 
 enum class ComputePhase { data, forward, backward };
 
-/// Is told when a phase of compute() ends, in the order of ComputePhase; the first begins with the call.
+/// Is told when a phase of compute() ends, in the order of ComputePhase, and again in that order for each further
+/// micro-batch; the first begins with the call.
 class PhaseListener {
  public:
   virtual ~PhaseListener() = default;
   virtual void phase_ended(ComputePhase phase) = 0;
 };
 
-/// A gradient of one step: the mean over the global batch, or this worker's own.
+/// A gradient of one step: the mean over the global batch, or one worker's own.
 struct StepGradient {
   std::int64_t step = 0;
   std::span<const float> values;
+  /// The part of the learning rate that it takes: 1, or its share of the global batch where gradients are applied one
+  /// by one instead of their mean. Of running statistics, the part of the change.
+  double rate_share = 1;
+  /// Sum of squares that clipping goes by, where `values` are only a part of the gradient; unset: that of `values`.
+  std::optional<double> squared_norm = std::nullopt;
 };
 
 /// How advance() predicts the parameters that the next compute() uses, from the true ones.
@@ -73,7 +79,7 @@ class Replica {
   /// Trainable parameters among it.
   virtual std::size_t parameter_count() const = 0;
   virtual const std::vector<Parameter>& parameters() const = 0;
-  /// Steps in an epoch: ceil(training samples / (world size * batch)), the same on every rank.
+  /// Steps in an epoch: ceil(training samples / global batch), the same on every rank.
   virtual std::int64_t steps_per_epoch() const = 0;
 
   /// Forward and backward on this worker's share of step `step`; writes the mean gradient over the share's samples
@@ -87,10 +93,14 @@ class Replica {
   virtual void advance(std::span<const StepGradient> updates, Prediction prediction,
                        std::span<const StepGradient> in_flight) = 0;
 
+  /// Instead of advance(), where a parameter server applies the updates: makes `state` (size() values) the true state
+  /// vector, and the one that the next compute() uses. The optimizer is not used.
+  virtual void adopt(std::span<const float> state) = 0;
+
   /// Evaluates the true weights on this worker's share of the test set; the shares are disjoint and cover it.
   virtual Evaluation evaluate() = 0;
 
-  /// The true state vector; valid until the next advance() or load().
+  /// The true state vector; valid until the next advance(), adopt() or load().
   virtual std::span<const float> weights() const = 0;
 
   /// Weights, optimizer state and the number of updates applied, as bytes that load() of a replica of the same

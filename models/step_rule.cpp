@@ -2,14 +2,14 @@
 
 #include <algorithm>
 #include <cmath>
-#include <span>
 
 namespace tandem::models {
 namespace {
 
 /// Brings the norm of `gradient` down to `clip_norm`. The small term is PyTorch's, against a division by zero.
-float clip_factor(std::span<const float> gradient, double clip_norm) {
-  return static_cast<float>(std::min(1.0, clip_norm / (std::sqrt(sum_of_squares(gradient)) + 1e-6)));
+float clip_factor(const StepGradient& gradient, double clip_norm) {
+  const double squared_norm = gradient.squared_norm ? *gradient.squared_norm : sum_of_squares(gradient.values);
+  return static_cast<float>(std::min(1.0, clip_norm / (std::sqrt(squared_norm) + 1e-6)));
 }
 
 }  // namespace
@@ -21,13 +21,13 @@ Method StepRule::method() const {
 }
 
 PlannedStep StepRule::with_gradient(const StepGradient& gradient, std::int64_t count) const {
-  StepNumbers n = numbers(gradient.step, count);
-  if (settings_.clip_norm) n.gradient_scale = clip_factor(gradient.values, *settings_.clip_norm);
+  StepNumbers n = numbers(gradient, count);
+  if (settings_.clip_norm) n.gradient_scale = clip_factor(gradient, *settings_.clip_norm);
   return {.numbers = n, .gradient = gradient.values.data()};
 }
 
-PlannedStep StepRule::with_momentum_alone(std::int64_t step, std::int64_t count) const {
-  StepNumbers n = numbers(step, count);
+PlannedStep StepRule::with_momentum_alone(const StepGradient& gradient, std::int64_t count) const {
+  StepNumbers n = numbers(gradient, count);
   n.weight_decay = 0;
   n.weight_scale = 1;
   // The velocity itself moves the weights; a Nesterov step would take beta1 of it.
@@ -38,8 +38,8 @@ PlannedStep StepRule::with_momentum_alone(std::int64_t step, std::int64_t count)
   return {.numbers = n, .gradient = nullptr};
 }
 
-StepNumbers StepRule::numbers(std::int64_t step, std::int64_t count) const {
-  const double lr = rate_.at(step);
+StepNumbers StepRule::numbers(const StepGradient& gradient, std::int64_t count) const {
+  const double lr = rate_.at(gradient.step) * gradient.rate_share;
   return method() == Method::adam ? adam_numbers(lr, count) : sgd_numbers(lr);
 }
 

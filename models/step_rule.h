@@ -20,14 +20,14 @@ class StepRule {
   config::OptimizerKind kind() const { return settings_.kind; }
   Method method() const;
 
-  /// The step with `gradient`, clipped; reads its values only if clipping is on.
+  /// The step with `gradient`, clipped; reads its values only if clipping is on and its norm is not given.
   PlannedStep with_gradient(const StepGradient& gradient, std::int64_t count) const;
 
-  /// What momentum alone does in step `step`.
-  PlannedStep with_momentum_alone(std::int64_t step, std::int64_t count) const;
+  /// What momentum alone does in the step of `gradient`, of which no values are read.
+  PlannedStep with_momentum_alone(const StepGradient& gradient, std::int64_t count) const;
 
  private:
-  StepNumbers numbers(std::int64_t step, std::int64_t count) const;
+  StepNumbers numbers(const StepGradient& gradient, std::int64_t count) const;
   StepNumbers sgd_numbers(double lr) const;
   StepNumbers adam_numbers(double lr, std::int64_t count) const;
 

@@ -15,8 +15,8 @@
 
 #include "models/cross_entropy.h"
 #include "models/dataset.h"
+#include "models/flat_state.h"
 #include "models/network.h"
-#include "models/optimizer.h"
 #include "models/sampler.h"
 #include "models/zoo.h"
 
@@ -35,6 +35,11 @@ struct SavedHeader {
   bool operator==(const SavedHeader&) const = default;
 };
 
+/// A share of a step is computed in so many parts, of at most `size` samples and as even as possible.
+int micro_batches(std::int64_t share, std::int64_t size) {
+  return static_cast<int>(std::max<std::int64_t>(1, (share + size - 1) / size));
+}
+
 class TorchReplica final : public Replica {
  public:
   TorchReplica(const config::Job& job, std::shared_ptr<const Dataset> dataset, int rank, int world_size)
@@ -44,58 +49,45 @@ class TorchReplica final : public Replica {
         sampler_({.seed = job.training.seed,
                   .samples = dataset_->train.samples(),
                   .world_size = world_size,
-                  .batch = job.training.batch}),
+                  .batch = job.training.batch * job.training.accumulate}),
         network_(make_network(job.model, dataset_->shape, dataset_->classes)),
-        optimizer_(
-            job.optimizer,
-            LearningRate(job.optimizer, job.schedule, config::total_steps(job.training, sampler_.steps_per_epoch())),
-            network_->parameter_count()),
-        state_(network_->parameter_count() + network_->statistic_count()),
+        micro_batch_(job.training.batch),
+        state_(job.optimizer,
+               LearningRate(job.optimizer, job.schedule, config::total_steps(job.training, sampler_.steps_per_epoch())),
+               network_->parameter_count(), network_->statistic_count()),
         batch_statistics_(network_->statistic_count()) {
-    network_->initialize(job.training.seed, parameters_of(std::span(state_)), statistics_of(std::span(state_)));
+    network_->initialize(job.training.seed, state_.parameters_of(state_.values()),
+                         state_.statistics_of(state_.values()));
   }
 
-  std::size_t size() const override { return state_.size(); }
+  std::size_t size() const override { return weights().size(); }
   std::size_t parameter_count() const override { return network_->parameter_count(); }
   const std::vector<Parameter>& parameters() const override { return network_->parameters(); }
   std::int64_t steps_per_epoch() const override { return sampler_.steps_per_epoch(); }
 
   BatchResult compute(std::int64_t step, std::span<float> gradient, PhaseListener& listener) override {
     const std::span<const std::int64_t> share = sampler_.share(step, rank_);
-    gather_batch(dataset_->train, share);
-    listener.phase_ended(ComputePhase::data);
-    if (share.empty()) {
-      listener.phase_ended(ComputePhase::forward);
-      std::fill(gradient.begin(), gradient.end(), 0.0F);
-      listener.phase_ended(ComputePhase::backward);
-      return {};
-    }
-    const std::span<const float> statistics = statistics_of(weights());
+    const std::span<const float> statistics = state_.statistics();
     std::copy(statistics.begin(), statistics.end(), batch_statistics_.begin());
-    const std::span<const float> used = predicts_ ? std::span<const float>(predicted_) : parameters_of(weights());
-    const std::span<float> logits =
-        network_->forward({.parameters = used, .statistics = batch_statistics_}, images(), Network::Mode::train);
-    const BatchLoss loss = softmax_cross_entropy(logits, labels_);
-    listener.phase_ended(ComputePhase::forward);
-    network_->backward(logits, parameters_of(gradient));
+    BatchResult result;
+    const int parts = micro_batches(std::ssize(share), micro_batch_);
+    for (int part = 0; part < parts; ++part) {
+      const Share micro_batch = even_share(std::ssize(share), parts, part);
+      accumulate(
+          share.subspan(static_cast<std::size_t>(micro_batch.first), static_cast<std::size_t>(micro_batch.count)),
+          state_.parameters_of(gradient), result, listener);
+    }
     std::transform(batch_statistics_.begin(), batch_statistics_.end(), statistics.begin(),
-                   statistics_of(gradient).begin(), std::minus<>());
-    listener.phase_ended(ComputePhase::backward);
-    return {.samples = std::ssize(labels_), .loss_sum = loss.loss_sum, .correct = loss.correct};
+                   state_.statistics_of(gradient).begin(), std::minus<>());
+    return result;
   }
 
   void advance(std::span<const StepGradient> updates, Prediction prediction,
                std::span<const StepGradient> in_flight) override {
-    predicts_ = prediction != Prediction::none;
-    if (predicts_) predicted_.resize(parameter_count());
-    optimizer_.advance(parameters_of(std::span(state_)), predicted_, over_parameters(updates), prediction,
-                       over_parameters(in_flight));
-    const std::span<float> statistics = statistics_of(std::span(state_));
-    for (const StepGradient& update : updates) {
-      std::transform(statistics.begin(), statistics.end(), statistics_of(update.values).begin(), statistics.begin(),
-                     std::plus<>());
-    }
+    state_.advance(updates, prediction, in_flight);
   }
+
+  void adopt(std::span<const float> state) override { state_.adopt(state); }
 
   Evaluation evaluate() override {
     const Share share = even_share(dataset_->test.samples(), world_size_, rank_);
@@ -106,9 +98,9 @@ class TorchReplica final : public Replica {
       gather_batch(dataset_->test, std::span<const std::int64_t>(indices).subspan(
                                        static_cast<std::size_t>(first),
                                        static_cast<std::size_t>(std::min(evaluation_batch, share.count - first))));
-      const std::span<float> logits = network_->forward(
-          {.parameters = parameters_of(std::span(state_)), .statistics = statistics_of(std::span(state_))}, images(),
-          Network::Mode::evaluate);
+      const std::span<float> logits =
+          network_->forward({.parameters = state_.parameters(), .statistics = state_.statistics_of(state_.values())},
+                            images(), Network::Mode::evaluate);
       const BatchLoss loss = softmax_cross_entropy(logits, labels_);
       evaluation.loss_sum += loss.loss_sum;
       evaluation.correct += loss.correct;
@@ -116,11 +108,11 @@ class TorchReplica final : public Replica {
     return evaluation;
   }
 
-  std::span<const float> weights() const override { return state_; }
+  std::span<const float> weights() const override { return state_.values(); }
 
   std::vector<std::byte> save() const override {
     const SavedHeader header = make_header();
-    const std::vector<std::byte> optimizer = optimizer_.save();
+    const std::vector<std::byte> optimizer = state_.optimizer().save();
     std::vector<std::byte> saved;
     for (const std::span<const std::byte> part :
          {std::as_bytes(std::span(&header, 1)), std::as_bytes(weights()), std::span<const std::byte>(optimizer)}) {
@@ -135,26 +127,46 @@ class TorchReplica final : public Replica {
     if (saved.size() < sizeof(header) + state_bytes) throw std::runtime_error("saved replica: too short");
     std::memcpy(&header, saved.data(), sizeof(header));
     if (header != make_header()) throw std::runtime_error("saved replica: not of this model");
-    optimizer_.load(saved.subspan(sizeof(header) + state_bytes));
-    std::memcpy(state_.data(), saved.data() + sizeof(header), state_bytes);
-    predicts_ = false;
+    state_.optimizer().load(saved.subspan(sizeof(header) + state_bytes));
+    std::vector<float> values(size());
+    std::memcpy(values.data(), saved.data() + sizeof(header), state_bytes);
+    state_.adopt(values);
   }
 
  private:
-  /// The two parts of a state vector.
-  template <class Value>
-  std::span<Value> parameters_of(std::span<Value> state) const {
-    return state.first(network_->parameter_count());
-  }
-  template <class Value>
-  std::span<Value> statistics_of(std::span<Value> state) const {
-    return state.subspan(network_->parameter_count());
+  /// Brings the samples at `indices` into `gradient`, the mean over those that `done` counts, and counts them too.
+  void accumulate(std::span<const std::int64_t> indices, std::span<float> gradient, BatchResult& done,
+                  PhaseListener& listener) {
+    const bool first = done.samples == 0;
+    if (!first) micro_gradient_.resize(gradient.size());
+    const BatchResult result = compute_batch(indices, first ? gradient : std::span(micro_gradient_), listener);
+    done.samples += result.samples;
+    done.loss_sum += result.loss_sum;
+    done.correct += result.correct;
+    if (first) return;
+    const auto share = static_cast<float>(static_cast<double>(result.samples) / static_cast<double>(done.samples));
+    std::transform(gradient.begin(), gradient.end(), micro_gradient_.begin(), gradient.begin(),
+                   [share](float mean, float value) { return mean + share * (value - mean); });
   }
 
-  std::vector<StepGradient> over_parameters(std::span<const StepGradient> gradients) const {
-    std::vector<StepGradient> parts(gradients.begin(), gradients.end());
-    for (StepGradient& part : parts) part.values = parameters_of(part.values);
-    return parts;
+  /// Forward and backward on the samples at `indices`; a gradient of zero if there are none.
+  BatchResult compute_batch(std::span<const std::int64_t> indices, std::span<float> gradient, PhaseListener& listener) {
+    gather_batch(dataset_->train, indices);
+    listener.phase_ended(ComputePhase::data);
+    if (indices.empty()) {
+      listener.phase_ended(ComputePhase::forward);
+      std::fill(gradient.begin(), gradient.end(), 0.0F);
+      listener.phase_ended(ComputePhase::backward);
+      return {};
+    }
+    const std::span<float> logits =
+        network_->forward({.parameters = state_.parameters_of(state_.predicted()), .statistics = batch_statistics_},
+                          images(), Network::Mode::train);
+    const BatchLoss loss = softmax_cross_entropy(logits, labels_);
+    listener.phase_ended(ComputePhase::forward);
+    network_->backward(logits, gradient);
+    listener.phase_ended(ComputePhase::backward);
+    return {.samples = std::ssize(labels_), .loss_sum = loss.loss_sum, .correct = loss.correct};
   }
 
   /// Makes the samples of `set` at `indices` the batch that images() and labels_ hold.
@@ -175,25 +187,26 @@ class TorchReplica final : public Replica {
   int world_size_;
   Sampler sampler_;
   std::unique_ptr<Network> network_;
-  FlatOptimizer optimizer_;
-  std::vector<float> state_;
-  /// The parameters that compute() uses if predicts_; empty until the first prediction.
-  std::vector<float> predicted_;
-  bool predicts_ = false;
+  std::int64_t micro_batch_;
+  FlatState state_;
   /// The running statistics with the current batch in them.
   std::vector<float> batch_statistics_;
+  /// The gradient of a micro-batch but the first; empty until there is one.
+  std::vector<float> micro_gradient_;
   std::vector<float> images_;
   std::vector<std::int32_t> labels_;
 };
 
-/// Throws std::runtime_error if some rank's share of some step is too small for the model.
+/// Throws std::runtime_error if some rank's share of some step, or a part of it, is too small for the model.
 void check_shares(const config::Job& job, const Dataset& dataset) {
   const std::int64_t smallest = smallest_batch(job.model, dataset.shape);
-  const int workers = job.training.workers;
-  const std::int64_t left = dataset.train.samples() % (workers * job.training.batch);
-  const auto too_small = [smallest](std::int64_t share) { return share > 0 && share < smallest; };
-  if (too_small(job.training.batch) || too_small(even_share(left, workers, 0).count) ||
-      too_small(even_share(left, workers, workers - 1).count)) {
+  const config::Training& training = job.training;
+  const std::int64_t left = dataset.train.samples() % (training.workers * training.batch * training.accumulate);
+  const auto too_small = [&](std::int64_t share) {
+    return share > 0 && share / micro_batches(share, training.batch) < smallest;
+  };
+  if (too_small(training.batch) || too_small(even_share(left, training.workers, 0).count) ||
+      too_small(even_share(left, training.workers, training.workers - 1).count)) {
     throw std::runtime_error("model " + std::string(name(job.model.kind)) + " on images of " + text(dataset.shape) +
                              " pixels cannot train on fewer than " + std::to_string(smallest) +
                              " samples at once, but with this training.batch a worker gets fewer in some step");

@@ -19,10 +19,11 @@ Step PermitPlan::reach(Step steps_done, Time elapsed) const {
   return std::min(options_.total_steps, steps_done + ahead);
 }
 
-std::vector<Permit> PermitPlan::extend(Step steps_done, Time elapsed) {
+std::vector<Permit> PermitPlan::extend(Step steps_done, Time elapsed, Step most) {
   std::vector<Permit> permits;
   if (closed_) return permits;
-  const Step target = std::max(granted_, reach(steps_done, elapsed));
+  const Step ahead = std::max<Step>(0, reach(steps_done, elapsed) - granted_);
+  const Step target = granted_ + std::min(ahead, most);
   while (granted_ < target) {
     const bool warming_up = granted_ < options_.warmup_steps;
     granted_ = warming_up ? std::min(target, options_.warmup_steps) : target;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <limits>
 #include <optional>
 #include <string>
 #include <vector>
@@ -19,17 +20,17 @@ struct PermitPlanOptions {
   Time lead = std::chrono::milliseconds(500);
 };
 
-/// The driver's side of the window: grants permits to all workers alike, ahead of need, and audits that each step
-/// stayed within its width. Pure logic; owner only.
+/// The driver's side of the window: grants permits to a worker, or to several alike, ahead of need, and audits that
+/// each step stayed within its width. Pure logic; owner only.
 class PermitPlan {
  public:
   explicit PermitPlan(const PermitPlanOptions& options);
 
-  /// Permits to send to every worker now, given that `steps_done` are known to be computed by all workers after
-  /// `elapsed` of training. Often none.
-  std::vector<Permit> extend(Step steps_done, Time elapsed);
+  /// Permits to send now, for at most `most` steps, given that `steps_done` are known to be computed after `elapsed` of
+  /// training. Often none.
+  std::vector<Permit> extend(Step steps_done, Time elapsed, Step most = std::numeric_limits<Step>::max());
 
-  /// Ends the run at what is granted already; the permit to send to every worker.
+  /// Ends the run at what is granted already; the permit to send.
   Permit close();
 
   Step granted_until() const { return granted_; }

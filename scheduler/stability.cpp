@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <deque>
+#include <optional>
 
 namespace tandem::scheduler {
 namespace {
@@ -54,7 +55,9 @@ double stability_limit(int width, double momentum, Correction correction) {
   return stable;
 }
 
-std::optional<std::string> staleness_warning(const config::Job& job) {
+namespace {
+
+std::optional<std::string> warning_of_momentum(const config::Job& job) {
   const bool sgd = job.optimizer.kind == config::OptimizerKind::sgd;
   const double momentum = sgd ? job.optimizer.momentum : job.optimizer.beta1;
   const int width = job.topology.width;
@@ -65,10 +68,24 @@ std::optional<std::string> staleness_warning(const config::Job& job) {
         stability_limit(width, momentum, Correction::none) / stability_limit(1, momentum, Correction::none);
     limit = fmt::format(" (on a quadratic, above {:.2g} of the largest rate that is stable at width 1)", share);
   }
+  const bool at_server = job.topology.kind == config::TopologyKind::ps_sync;
   return fmt::format(
       "width {} with {} {} and no correction: a learning rate that trains well at width 1 may diverge{}; set "
-      "topology.correction = \"local\", or lower optimizer.lr",
-      width, sgd ? "momentum" : "beta1", momentum, limit);
+      "topology.correction = \"{}\", or lower optimizer.lr",
+      width, sgd ? "momentum" : "beta1", momentum, limit, name(at_server ? Correction::momentum : Correction::local));
+}
+
+}  // namespace
+
+std::vector<std::string> staleness_warnings(const config::Job& job) {
+  std::vector<std::string> warnings;
+  if (const auto warning = warning_of_momentum(job)) warnings.push_back(*warning);
+  if (job.topology.kind == config::TopologyKind::ps_async && !job.topology.staleness) {
+    warnings.push_back(
+        "topology.staleness is unset: a worker may run any number of steps ahead of the slowest, and its gradients "
+        "may be computed at weights that are as old");
+  }
+  return warnings;
 }
 
 }  // namespace tandem::scheduler

@@ -1,7 +1,7 @@
 #pragma once
 
-#include <optional>
 #include <string>
+#include <vector>
 
 #include "config/job.h"
 
@@ -14,8 +14,8 @@ namespace tandem::scheduler {
 /// flight; Correction::local on equal data is as stable as width 1).
 double stability_limit(int width, double momentum, config::Correction correction);
 
-/// What a user should know before such a job starts, if its staleness makes a learning rate diverge that is stable
-/// without: uncorrected momentum at a width above 1.
-std::optional<std::string> staleness_warning(const config::Job& job);
+/// What a user should know before such a job starts: that its staleness makes a learning rate diverge that is stable
+/// without (uncorrected momentum at a width above 1), or that nothing bounds it.
+std::vector<std::string> staleness_warnings(const config::Job& job);
 
 }  // namespace tandem::scheduler

@@ -2,12 +2,15 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "actors/compute_only.h"
 #include "actors/run.h"
+#include "config/job_reader.h"
 #include "models/torch_replica.h"
 #include "scheduler/stability.h"
-#include "tools/commands.h"
+#include "tools/bench.h"
+#include "tools/slowed_replica.h"
 
 namespace tandem::tools {
 namespace {
@@ -19,6 +22,8 @@ struct BenchStepArguments {
   JobArguments job;
   int rounds = 5;
   double seconds = 2;
+  std::optional<int> slow_worker;
+  double slow_factor = 4;
 };
 
 class Silent final : public actors::RunObserver {
@@ -28,20 +33,27 @@ class Silent final : public actors::RunObserver {
   void on_warning(const std::string&) override {}
 };
 
-double median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  const std::size_t half = values.size() / 2;
-  return values.size() % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2;
+models::ReplicaFactory replicas_for(const BenchStepArguments& arguments, const config::Job& job) {
+  models::ReplicaFactory replicas = models::make_torch_replicas(job, threads_per_worker(job));
+  if (!arguments.slow_worker) return replicas;
+  if (*arguments.slow_worker >= job.training.workers) {
+    throw config::JobError(
+        fmt::format("--slow-worker {}: there are workers 0 to {}", *arguments.slow_worker, job.training.workers - 1));
+  }
+  return [=, slow = *arguments.slow_worker, factor = arguments.slow_factor](int rank, int world_size) {
+    auto replica = replicas(rank, world_size);
+    return rank == slow ? slowed(std::move(replica), factor) : std::move(replica);
+  };
 }
 
-DurationHistogram train_steps(config::Job job, const models::ReplicaFactory& replicas, std::int64_t steps) {
+actors::RunSummary train_steps(config::Job job, const models::ReplicaFactory& replicas, std::int64_t steps) {
   job.training.steps = steps;
   job.training.epochs = steps;
   actors::RunOptions options;
   options.evaluate = false;
   Silent observer;
   actors::LocalRun run(job, replicas, observer, options);
-  return run.wait().step;
+  return run.wait();
 }
 
 // How many steps fill the time of one measurement.
@@ -54,13 +66,15 @@ std::int64_t steps_for(double seconds, const config::Job& job, const models::Rep
 // The two are measured in turn, several times, so that a drift of the machine's speed meets both.
 int bench_step(const BenchStepArguments& arguments) {
   const config::Job job = arguments.job.read();
-  if (const auto warning = scheduler::staleness_warning(job)) fmt::print(stderr, "warning: {}\n", *warning);
-  const models::ReplicaFactory replicas = models::make_torch_replicas(job, threads_per_worker(job));
+  for (const std::string& warning : scheduler::staleness_warnings(job)) fmt::print(stderr, "warning: {}\n", warning);
+  const models::ReplicaFactory replicas = replicas_for(arguments, job);
   const std::int64_t steps = steps_for(arguments.seconds, job, replicas);
-  std::vector<double> compute, step, step_min, step_mean, step_p99, ratio;
+  std::vector<double> compute, step, step_min, step_mean, step_p99, ratio, samples;
   for (int round = 0; round < arguments.rounds; ++round) {
     compute.push_back(scheduler::seconds(actors::compute_only(job, replicas, steps).median()));
-    const DurationHistogram steps_taken = train_steps(job, replicas, steps);
+    const actors::RunSummary run = train_steps(job, replicas, steps);
+    const DurationHistogram& steps_taken = run.step;
+    samples.push_back(run.samples_per_second());
     step.push_back(scheduler::seconds(steps_taken.median()));
     step_min.push_back(scheduler::seconds(steps_taken.quantile(0)));
     step_p99.push_back(scheduler::seconds(steps_taken.quantile(0.99)));
@@ -75,6 +89,7 @@ int bench_step(const BenchStepArguments& arguments) {
       {"topology", name(job.topology.kind)},
       {"width", job.topology.width},
       {"correction", name(job.topology.correction)},
+      {"slow_worker", arguments.slow_worker ? ordered_json(*arguments.slow_worker) : ordered_json(nullptr)},
       {"rounds", arguments.rounds},
       {"steps_per_round", steps},
       {"step_seconds", median(step)},
@@ -85,6 +100,7 @@ int bench_step(const BenchStepArguments& arguments) {
       {"ratio", median(ratio)},
       {"ratio_min", *std::min_element(ratio.begin(), ratio.end())},
       {"ratio_max", *std::max_element(ratio.begin(), ratio.end())},
+      {"samples_per_second", median(samples)},
   };
   fmt::print("{}\n", json.dump());
   return exit_done;
@@ -92,10 +108,8 @@ int bench_step(const BenchStepArguments& arguments) {
 
 }  // namespace
 
-void add_bench(CLI::App& app, Action& chosen) {
-  auto* bench = app.add_subcommand("bench", "measure; figures are lines of JSON");
-  bench->require_subcommand(1);
-  auto* command = bench->add_subcommand(
+void add_bench_step(CLI::App& bench, Action& chosen) {
+  auto* command = bench.add_subcommand(
       "step",
       "the median time of a step, beside that of the same workers computing all at once and exchanging nothing");
   auto arguments = std::make_shared<BenchStepArguments>();
@@ -105,6 +119,11 @@ void add_bench(CLI::App& app, Action& chosen) {
       ->capture_default_str();
   command->add_option("--seconds", arguments->seconds, "length of one measurement")
       ->check(CLI::Range(0.01, 3600.0))
+      ->capture_default_str();
+  command->add_option("--slow-worker", arguments->slow_worker, "the rank of a worker that is slower than the others")
+      ->check(CLI::NonNegativeNumber);
+  command->add_option("--slow-factor", arguments->slow_factor, "how many times as long it takes to compute")
+      ->check(CLI::Range(1.0, 1000.0))
       ->capture_default_str();
   command->callback([arguments, &chosen] { chosen = [arguments] { return bench_step(*arguments); }; });
 }

@@ -13,7 +13,8 @@ void add_check(CLI::App& app, Action& chosen) {
   command->callback([arguments, &chosen] {
     chosen = [arguments] {
       const config::Job job = arguments->read();
-      if (const auto warning = scheduler::staleness_warning(job)) fmt::print(stderr, "warning: {}\n", *warning);
+      for (const std::string& warning : scheduler::staleness_warnings(job))
+        fmt::print(stderr, "warning: {}\n", warning);
       fmt::print("{}", config::to_toml(job));
       return exit_done;
     };

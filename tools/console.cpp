@@ -23,6 +23,14 @@ std::string row(const std::string& name, const DurationHistogram& phase, const D
                      share);
 }
 
+std::string staleness_text(const std::vector<std::int64_t>& steps) {
+  std::string text;
+  for (std::size_t ahead = 0; ahead < steps.size(); ++ahead) {
+    if (steps[ahead] > 0) text += fmt::format("{}{} ahead: {}", text.empty() ? "" : ", ", ahead, steps[ahead]);
+  }
+  return fmt::format("  steps begun {}; largest staleness seen {}", text, steps.size() - 1);
+}
+
 }  // namespace
 
 Console::Console(std::FILE* out) : out_(out), terminal_(::isatty(::fileno(out)) == 1) {}
@@ -30,10 +38,17 @@ Console::Console(std::FILE* out) : out_(out), terminal_(::isatty(::fileno(out)) 
 Console::~Console() { clear_live_line(); }
 
 void Console::headline(const config::Job& job, int threads) {
+  const std::int64_t samples = job.training.batch * job.training.accumulate;
   line(fmt::format("{}: {} on {} workers of {} samples a step, {} {} each", job.run.name, name(job.model.kind),
-                   job.training.workers, job.training.batch, threads, threads == 1 ? "thread" : "threads"));
-  line(fmt::format("topology {}, width {}, correction {}", name(job.topology.kind), job.topology.width,
-                   name(job.topology.correction)));
+                   job.training.workers, samples, threads, threads == 1 ? "thread" : "threads"));
+  const config::Topology& topology = job.topology;
+  std::string text = fmt::format("topology {}, width {}, correction {}", name(topology.kind), topology.width,
+                                 name(topology.correction));
+  if (topology.codec != config::Codec::none) text += fmt::format(", codec {}", name(topology.codec));
+  if (topology.algorithm != config::Algorithm::native) text += fmt::format(", algorithm {}", name(topology.algorithm));
+  if (topology.staleness) text += fmt::format(", staleness {}", *topology.staleness);
+  if (config::has_parameter_servers(topology.kind)) text += fmt::format(", servers {}", topology.servers);
+  line(text);
 }
 
 void Console::progress(const actors::Progress& progress) {
@@ -61,6 +76,11 @@ void Console::closing_table(const actors::RunSummary& summary) {
   line(row("step", summary.step, summary.step));
   line(row("exchange", summary.phase(Phase::exchange), summary.step) +
        fmt::format("  beside it; {:.0f} % of it hidden behind compute", 100 * summary.overlap));
+  for (const Phase phase : {Phase::encode, Phase::decode}) {
+    if (summary.phase(phase).count() == 0) continue;
+    line(row(scheduler::name(phase), summary.phase(phase), summary.step) + "  of the exchange");
+  }
+  if (!summary.staleness.empty()) line(staleness_text(summary.staleness));
   line(fmt::format("  {} steps, {} samples in {:.2f} s of training: {:.0f} samples/s", summary.steps, summary.samples,
                    summary.training_seconds, summary.samples_per_second()));
   if (summary.skipped_updates > 0) {

@@ -71,6 +71,7 @@ ordered_json to_json(const config::Job& job, const actors::RunSummary& run, cons
       {"topology", name(job.topology.kind)},
       {"width", job.topology.width},
       {"correction", name(job.topology.correction)},
+      {"codec", name(job.topology.codec)},
       {"workers", job.training.workers},
       {"parameters", run.parameters},
       {"steps", run.steps},
@@ -82,15 +83,19 @@ ordered_json to_json(const config::Job& job, const actors::RunSummary& run, cons
       {"step_seconds", quantiles(run.step)},
       {"compute_seconds", quantiles(run.compute)},
       {"exchange_seconds", quantiles(run.phase(Phase::exchange))},
+      {"encode_seconds", quantiles(run.phase(Phase::encode))},
+      {"decode_seconds", quantiles(run.phase(Phase::decode))},
       {"wait_seconds", quantiles(run.phase(Phase::wait))},
       {"apply_seconds", quantiles(run.phase(Phase::apply))},
       {"bytes_sent_per_step", run.steps == 0 ? 0 : run.bytes_sent / static_cast<std::uint64_t>(run.steps)},
       {"overlap", run.overlap},
+      {"staleness", nullptr},
       {"spans_lost", run.spans_lost},
       {"loss", nullptr},
       {"test_loss", nullptr},
       {"accuracy", nullptr},
   };
+  if (!run.staleness.empty()) json["staleness"] = run.staleness;
   if (run.loss) json["loss"] = *run.loss;
   if (run.test) {
     json["test_loss"] = run.test->loss;

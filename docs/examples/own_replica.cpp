@@ -32,7 +32,10 @@ class LineReplica final : public models::Replica {
   LineReplica(const config::Job& job, int rank, int world_size)
       : rank_(rank),
         world_size_(world_size),
-        sampler_({.seed = job.training.seed, .samples = points, .world_size = world_size, .batch = job.training.batch}),
+        sampler_({.seed = job.training.seed,
+                  .samples = points,
+                  .world_size = world_size,
+                  .batch = job.training.batch * job.training.accumulate}),
         optimizer_(job.optimizer, {job.optimizer, job.schedule, job.training.epochs * steps_per_epoch()}, size()) {}
 
   std::size_t size() const override { return weights_.size(); }
@@ -64,6 +67,11 @@ class LineReplica final : public models::Replica {
                std::span<const models::StepGradient> in_flight) override {
     predicts_ = prediction != models::Prediction::none;
     optimizer_.advance(weights_, predicted_, updates, prediction, in_flight);
+  }
+
+  void adopt(std::span<const float> state) override {
+    std::ranges::copy(state, weights_.begin());
+    predicts_ = false;
   }
 
   models::Evaluation evaluate() override {

@@ -63,11 +63,11 @@ TEST_CASE("progress counts the steps that every worker has done, and means over 
 
 TEST_CASE("an evaluation is told once all workers' shares are there") {
   Book b(2);
-  b.book.evaluation({0, 10, 100, 50.0, 90, 1000});
+  b.book.evaluation({0, false, 10, 100, 50.0, 90, 1000});
   CHECK(b.observer.tests.empty());
-  b.book.evaluation({1, 20, 100, 50.0, 90, 1000});
+  b.book.evaluation({1, false, 20, 100, 50.0, 90, 1000});
   CHECK(b.observer.tests.empty());
-  b.book.evaluation({1, 10, 300, 150.0, 210, 1000});
+  b.book.evaluation({1, false, 10, 300, 150.0, 210, 1000});
   REQUIRE(b.observer.tests.size() == 1);
   CHECK(b.observer.tests[0].accuracy == Approx(0.75));
   CHECK(b.observer.tests[0].loss == Approx(0.5));
@@ -94,7 +94,7 @@ TEST_CASE("workers whose data differ are found before the start") {
 TEST_CASE("the rank to blame ends a row of skipped updates, others go on") {
   SkipWatch blamed(1);
   SkipWatch other(0);
-  comm::Mean mean;
+  Update mean;
   mean.weight = 1;
   mean.finite = false;
   mean.non_finite_rank = 1;
@@ -108,10 +108,10 @@ TEST_CASE("the rank to blame ends a row of skipped updates, others go on") {
 
 TEST_CASE("a finite mean ends a row of skipped updates; a mean without samples is not applied") {
   SkipWatch watch(0);
-  comm::Mean bad;
+  Update bad;
   bad.weight = 1;
   bad.finite = false;
-  comm::Mean good;
+  Update good;
   good.weight = 1;
   for (int i = 0; i < 20; ++i) CHECK(watch.is_to_be_applied(i % 3 == 0 ? good : bad) == (i % 3 == 0));
   good.weight = 0;

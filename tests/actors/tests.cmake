@@ -3,7 +3,7 @@ target_include_directories(tandem_test_quadratic PUBLIC ${CMAKE_CURRENT_SOURCE_D
 target_link_libraries(tandem_test_quadratic PUBLIC tandem_actors PRIVATE tandem_build_flags)
 
 tandem_test(actors_test
-  SOURCES actors/exactness_test.cpp actors/failures_test.cpp actors/run_test.cpp
+  SOURCES actors/exactness_test.cpp actors/failures_test.cpp actors/parameter_server_test.cpp actors/run_test.cpp
   LIBRARIES tandem_test_quadratic)
 tandem_test(run_book_test
   SOURCES actors/run_book_test.cpp

@@ -77,6 +77,56 @@ TEST_CASE("a share without samples gives a gradient of zeros") {
   }
 }
 
+TEST_CASE("accumulated batches give the mean gradient over all their samples") {
+  for (const ModelKind model : {ModelKind::softmax, ModelKind::mlp}) {
+    config::Job job = small_job(model);
+    job.data.samples = 23;  // one step of 12, one of 11
+    job.training.batch = 12;
+    const auto whole = make_replica(job);
+    // Parts of 4, 4 and 4, and of 4, 4 and 3.
+    job.training.batch = 4;
+    job.training.accumulate = 3;
+    const auto parts = make_replica(job);
+    REQUIRE(parts->steps_per_epoch() == 2);
+    for (const std::int64_t step : {0, 1}) {
+      const Computed expected = compute(*whole, step);
+      const Computed accumulated = compute(*parts, step);
+      CHECK(accumulated.result.samples == expected.result.samples);
+      CHECK(accumulated.result.correct == expected.result.correct);
+      CHECK(accumulated.result.loss_sum == Approx(expected.result.loss_sum).epsilon(1e-6));
+      CHECK(distance(accumulated.gradient, expected.gradient) <= 1e-6 * norm(expected.gradient));
+    }
+  }
+}
+
+TEST_CASE("running statistics go through every accumulated batch") {
+  config::Job job = small_job(ModelKind::resnet18);
+  job.data.samples = 8;
+  job.training.batch = 4;
+  job.training.accumulate = 2;
+  const auto replica = make_replica(job);
+  const Computed step = compute(*replica, 0);
+  const std::size_t parameters = replica->parameter_count();
+  CHECK(norm(Vector(step.gradient.begin() + static_cast<long>(parameters), step.gradient.end())) > 0);
+  apply_update(*replica, 0, step.gradient);
+  CHECK(replica->evaluate().samples == 60);
+}
+
+TEST_CASE("an adopted state is the true one and the one that compute uses") {
+  for (const ModelKind model : all_models) {
+    const auto teacher = make_replica(small_job(model));
+    train(*teacher, 0, 2);
+    const auto replica = make_replica(small_job(model));
+    const Vector in_flight = compute(*replica, 0).gradient;
+    const StepGradient flying{.step = 0, .values = in_flight};
+    replica->advance({}, Prediction::local, {&flying, 1});
+    replica->adopt(teacher->weights());
+    CHECK(copy_of(replica->weights()) == copy_of(teacher->weights()));
+    CHECK(compute(*replica, 2).gradient == compute(*teacher, 2).gradient);
+    CHECK(replica->evaluate().loss_sum == teacher->evaluate().loss_sum);
+  }
+}
+
 class RecordPhases final : public PhaseListener {
  public:
   void phase_ended(ComputePhase phase) override { phases.push_back(phase); }

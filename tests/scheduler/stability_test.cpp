@@ -22,12 +22,21 @@ TEST_CASE("N2: uncorrected momentum at width 2 is warned of, and nothing else is
   job.topology.width = 2;
   job.topology.correction = Correction::none;
   job.optimizer.momentum = 0.9;
-  REQUIRE(scheduler::staleness_warning(job));
-  CHECK_THAT(*scheduler::staleness_warning(job),
-             Catch::Contains("width 2") && Catch::Contains("momentum 0.9") && Catch::Contains("local"));
+  const std::vector<std::string> warnings = scheduler::staleness_warnings(job);
+  REQUIRE(warnings.size() == 1);
+  CHECK_THAT(warnings[0], Catch::Contains("width 2") && Catch::Contains("momentum 0.9") && Catch::Contains("local"));
 
   SECTION("a correction") { job.topology.correction = Correction::local; }
   SECTION("width 1") { job.topology.width = 1; }
   SECTION("no momentum") { job.optimizer.momentum = 0; }
-  CHECK_FALSE(scheduler::staleness_warning(job));
+  CHECK(scheduler::staleness_warnings(job).empty());
+}
+
+TEST_CASE("staleness without a bound is warned of") {
+  config::Job job;
+  job.topology = {.kind = config::TopologyKind::ps_async, .width = 1, .correction = Correction::none};
+  REQUIRE(scheduler::staleness_warnings(job).size() == 1);
+  CHECK_THAT(scheduler::staleness_warnings(job)[0], Catch::Contains("topology.staleness is unset"));
+  job.topology.staleness = 1000;
+  CHECK(scheduler::staleness_warnings(job).empty());
 }

@@ -122,5 +122,9 @@ void release_actor_weak(void* actor) {
   release(actor);
 }
 
-// What a monitor is told of an actor's end is made and taken apart inside libcaf_core alone.
-extern "C" const char* __tsan_default_suppressions() { return "race:caf::detail::tuple_vals<caf::down_msg>\n"; }
+// What a monitor is told of an actor's end is made and taken apart inside libcaf_core alone; and an actor system's own
+// actors, which it keeps in its registry, begin, work and end there.
+extern "C" const char* __tsan_default_suppressions() {
+  return "race:caf::detail::tuple_vals<caf::down_msg>\n"
+         "race:caf::actor_registry::erase\n";
+}

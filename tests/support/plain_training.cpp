@@ -17,18 +17,20 @@ struct Weights {
   Vector v = Vector(w.size());
   int count = 0;
 
-  void step(const Vector& gradient) {
+  // `share` is the part of the learning rate that the step takes.
+  void step(const Vector& gradient, double share = 1) {
     ++count;
-    for (std::size_t i = 0; i < w.size(); ++i) step_one(i, gradient[i], true);
+    for (std::size_t i = 0; i < w.size(); ++i) step_one(i, gradient[i], share, true);
   }
-  void momentum_alone() {
+  void momentum_alone(double share = 1) {
     ++count;
-    for (std::size_t i = 0; i < w.size(); ++i) step_one(i, 0, false);
+    for (std::size_t i = 0; i < w.size(); ++i) step_one(i, 0, share, false);
   }
 
  private:
-  void step_one(std::size_t i, float g, bool real) {
-    const auto lr = static_cast<float>(settings.lr);
+  void step_one(std::size_t i, float g, double share, bool real) {
+    const double rate = settings.lr * share;
+    const auto lr = static_cast<float>(rate);
     const auto decay = static_cast<float>(real ? settings.weight_decay : 0);
     if (settings.kind == OptimizerKind::sgd) {
       const auto mu = static_cast<float>(settings.momentum);
@@ -43,7 +45,7 @@ struct Weights {
     if (real) v[i] = static_cast<float>(settings.beta2 * v[i] + (1 - settings.beta2) * g * g);
     const double m_hat = m[i] / (1 - std::pow(settings.beta1, count));
     const double v_hat = v[i] / (1 - std::pow(settings.beta2, count));
-    w[i] -= static_cast<float>(settings.lr * m_hat / (std::sqrt(v_hat) + settings.epsilon));
+    w[i] -= static_cast<float>(rate * m_hat / (std::sqrt(v_hat) + settings.epsilon));
   }
 };
 
@@ -77,13 +79,18 @@ InFlight compute_step(const config::Job& job, const Quadratic& problem, std::int
   return result;
 }
 
-}  // namespace
-
-std::vector<Vector> plain_training(const config::Job& job, const Quadratic& problem, std::int64_t steps) {
+Weights first_weights(const config::Job& job, const Quadratic& problem) {
   Weights weights{job.optimizer, {}};
   for (std::size_t i = 0; i < problem.size; ++i) weights.w.push_back(problem.first_weight(i));
   weights.m.resize(problem.size);
   weights.v.resize(problem.size);
+  return weights;
+}
+
+}  // namespace
+
+std::vector<Vector> plain_training(const config::Job& job, const Quadratic& problem, std::int64_t steps) {
+  Weights weights = first_weights(job, problem);
   std::vector<Vector> history;
   std::deque<InFlight> in_flight;
   const auto apply_oldest = [&] {
@@ -98,6 +105,34 @@ std::vector<Vector> plain_training(const config::Job& job, const Quadratic& prob
   }
   while (!in_flight.empty()) apply_oldest();
   return history;
+}
+
+std::vector<float> plain_asynchronous_training(const config::Job& job, const Quadratic& problem, std::int64_t steps) {
+  const int workers = job.training.workers;
+  const auto global_batch = static_cast<double>(workers * job.training.batch);
+  Weights weights = first_weights(job, problem);
+  std::vector<Vector> given(static_cast<std::size_t>(workers), weights.w);
+  std::vector<Vector> true_when_given = given;
+  for (std::int64_t step = 0; step < steps; ++step) {
+    for (int rank = 0; rank < workers; ++rank) {
+      const auto r = static_cast<std::size_t>(rank);
+      const double share = static_cast<double>(problem.samples(step, rank)) / global_batch;
+      Vector gradient = problem.gradient(step, rank, given[r]);
+      for (std::size_t i = 0; job.topology.correction == config::Correction::dc && i < problem.size; ++i) {
+        const auto lambda = static_cast<float>(job.topology.dc_lambda);
+        gradient[i] += lambda * gradient[i] * gradient[i] * (weights.w[i] - true_when_given[r][i]);
+      }
+      weights.step(gradient, share);
+      Weights scratch = weights;
+      for (int other = 1; other < workers; ++other) {
+        if (job.topology.correction == config::Correction::local) scratch.step(gradient, share);
+        if (job.topology.correction == config::Correction::momentum) scratch.momentum_alone(share);
+      }
+      given[r] = scratch.w;
+      true_when_given[r] = weights.w;
+    }
+  }
+  return weights.w;
 }
 
 }  // namespace tandem::test

@@ -12,4 +12,8 @@ namespace tandem::test {
 /// each update. Knows nothing of actors, windows, communicators and fused kernels.
 std::vector<std::vector<float>> plain_training(const config::Job& job, const Quadratic& problem, std::int64_t steps);
 
+/// The same for gradients that are applied one by one, by workers that take turns: each computes at the weights that it
+/// was given after its last gradient was applied. With corrections momentum, local and dc. Returns the last weights.
+std::vector<float> plain_asynchronous_training(const config::Job& job, const Quadratic& problem, std::int64_t steps);
+
 }  // namespace tandem::test

@@ -46,6 +46,13 @@ class QuadraticReplica final : public models::Replica {
     if (!updates.empty()) experiment_->saw(rank_, weights_);
   }
 
+  void adopt(std::span<const float> state) override {
+    uses_predicted_ = false;
+    weights_.assign(state.begin(), state.end());
+    experiment_->saw(rank_, weights_);
+    experiment_->on_adopt(rank_);
+  }
+
   models::Evaluation evaluate() override {
     experiment_->on_evaluate(rank_);
     return {10, 5.0, 8};

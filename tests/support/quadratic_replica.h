@@ -44,11 +44,13 @@ struct Experiment {
   std::function<void(int rank, std::int64_t step, std::span<float> gradient)> before_gradient = [](auto&&...) {};
   std::function<void(int rank)> on_build = [](int) {};
   std::function<void(int rank)> on_evaluate = [](int) {};
+  std::function<void(int rank)> on_adopt = [](int) {};
   std::function<std::vector<models::Parameter>(int rank)> parameters = [](int) {
     return std::vector<models::Parameter>{{"w", {5}}};
   };
 
-  /// The true weights of a rank after each of its updates (several applied at once count once).
+  /// The true weights of a rank after each of its updates (several applied at once count once), or each of the states
+  /// that it adopted.
   std::vector<std::vector<float>> weights_of(int rank) const;
   std::vector<float> last_weights(int rank) const { return weights_of(rank).back(); }
 

@@ -161,6 +161,52 @@ test_lock() {
 test_bench_step() {
   run 0 bench step fine.toml --rounds 1 --seconds 0.1
   check "prints a step's time beside compute alone" grep -q '"step_seconds":.*"compute_only_seconds":.*"ratio":' out
+  run 2 bench step fine.toml --slow-worker 4
+  check "a slow worker that there is not is refused" says err "workers 0 to 3"
+  run 0 bench step fine.toml --rounds 1 --seconds 0.1 --slow-worker 3 --slow-factor 2
+  check "names the slow worker" says out '"slow_worker":3'
+}
+
+test_bench_exchange() {
+  run 0 bench allreduce --ranks 3,4 --sizes 0,1,5000 --rounds 3 --segment 1000
+  # native without a codec, and two algorithms with three, for two groups and three sizes.
+  check "measures every combination that there is" test "$(wc -l <out)" = 42
+  run 2 bench allreduce --algorithms native --codecs int8
+  check "native has no codec" says err "nothing to measure"
+  run 2 bench allreduce --algorithms rings
+  run 0 bench codec --values 5000 --rounds 3
+  check "measures every operation of every codec, and a copy" test "$(wc -l <out)" = 13
+}
+
+# keys FILE: the keys of a summary, of its objects too.
+keys() { grep -oE '"[a-z_0-9]+":' "$1"; }
+
+test_topologies() {
+  job topologies 'epochs = 2
+[run]
+report_seconds = 0.01
+[topology]
+width = 2
+correction = "local"
+staleness = 2
+name = "pipeline"'
+  run 2 train topologies.toml
+  sed -i /staleness/d topologies.toml
+  local topology
+  for topology in ps-sync ps-async allreduce pipeline; do
+    run 0 train topologies.toml --set topology.name=$topology --set run.name=$topology
+    check "$topology trains" grep -qE '"accuracy": [01]\.[0-9]+' runs/$topology/summary.json
+    check "the summary of $topology has the fields of every other" \
+      diff <(keys runs/ps-sync/summary.json) <(keys runs/$topology/summary.json)
+  done
+  check "ps-sync trains as allreduce does" \
+    diff <(grep accuracy runs/ps-sync/summary.json) <(grep accuracy runs/allreduce/summary.json)
+  check "asynchronous training without a bound is warned of" \
+    grep -q "topology.staleness is unset" <("$tandem" check topologies.toml --set topology.name=ps-async 2>&1)
+  run 0 train topologies.toml --set topology.name=ps-async --set topology.staleness=1 --set run.name=bounded
+  check "the staleness that was seen is shown" says out "largest staleness seen 1"
+  run 0 train topologies.toml --set topology.codec=int8 --set run.name=coded
+  check "a codec in shared memory is said to save nothing" says err "saves nothing"
 }
 
 # Signals reach background jobs of a script only with job control.
@@ -174,4 +220,6 @@ test_interrupts
 test_ignored_signal
 test_lock
 test_bench_step
+test_bench_exchange
+test_topologies
 ((failures == 0)) || { printf '%d FAILED\n' "$failures"; exit 1; }

@@ -1,9 +1,11 @@
 // Whole runs with LibTorch, from job to summary.
 #include <catch2/catch.hpp>
+#include <cmath>
 
 #include "models/torch_replica.h"
 #include "support/run_job.h"
 #include "system/watched_replica.h"
+#include "tools/slowed_replica.h"
 
 namespace {
 
@@ -41,6 +43,17 @@ std::shared_ptr<test::Watch> watched_run(const config::Job& job) {
   return watch;
 }
 
+double relative_difference(const std::vector<float>& a, const std::vector<float>& b) {
+  REQUIRE(a.size() == b.size());
+  double difference = 0;
+  double norm = 0;
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    difference += (a[i] - b[i]) * (a[i] - b[i]);
+    norm += b[i] * b[i];
+  }
+  return std::sqrt(difference / norm);
+}
+
 }  // namespace
 
 TEST_CASE("all replicas hold the same bits after every step, and the same seed gives the same bits again") {
@@ -68,14 +81,55 @@ TEST_CASE("A1: p workers with batch b equal one worker with batch p*b, uneven la
   CAPTURE(name(model));
   const auto four = watched_run(small_job(model, 4, 13, 1))->last_weights(0);
   const auto one = watched_run(small_job(model, 1, 52, 1))->last_weights(0);
-  REQUIRE(four.size() == one.size());
-  double difference = 0;
-  double norm = 0;
-  for (std::size_t i = 0; i < one.size(); ++i) {
-    difference += (four[i] - one[i]) * (four[i] - one[i]);
-    norm += one[i] * one[i];
-  }
-  CHECK(std::sqrt(difference / norm) < 1e-5);
+  CHECK(relative_difference(four, one) < 1e-5);
+}
+
+TEST_CASE("A1: workers that accumulate over batches equal one worker with one large batch") {
+  // 600 samples in global batches of 52 leave a last batch of 28: 14 samples a worker, in batches of 7 and 7.
+  const auto model = GENERATE(ModelKind::softmax, ModelKind::mlp);
+  CAPTURE(name(model));
+  config::Job job = small_job(model, 2, 13, 1);
+  job.training.accumulate = 2;
+  const auto accumulated = watched_run(job)->last_weights(0);
+  const auto one = watched_run(small_job(model, 1, 52, 1))->last_weights(0);
+  CHECK(relative_difference(accumulated, one) < 1e-5);
+}
+
+TEST_CASE("ps-sync equals allreduce bit for bit with LibTorch's models, running statistics included") {
+  const auto model = GENERATE(ModelKind::mlp, ModelKind::resnet18);
+  const auto servers = GENERATE(1, 3);
+  CAPTURE(name(model), servers);
+  config::Job job = small_job(model, 3, model == ModelKind::resnet18 ? 2 : 10, 1);
+  if (model == ModelKind::resnet18) job.training.steps = 3;
+  job.topology.kind = config::TopologyKind::allreduce;
+  const auto reduced = watched_run(job)->last_weights(0);
+  job.topology.kind = config::TopologyKind::ps_sync;
+  job.topology.servers = servers;
+  CHECK(watched_run(job)->last_weights(2) == reduced);
+}
+
+TEST_CASE("N3: with staleness 2 and one of five workers four times slower, accuracy is that of synchronous training") {
+  config::Job job = small_job(ModelKind::mlp, 5, 8, 1);
+  job.data.test_samples = 500;
+  job.training.epochs = 12;
+  job.topology.kind = config::TopologyKind::ps_sync;
+  const actors::RunSummary synchronous = run(job, std::make_shared<test::Watch>());
+  job.topology.kind = config::TopologyKind::ps_async;
+  job.topology.staleness = 2;
+  job.topology.correction = Correction::local;
+  const models::ReplicaFactory replicas = models::make_torch_replicas(job, 1);
+  test::KeepingObserver observer;
+  actors::LocalRun slow_run(
+      job,
+      [&](int rank, int world_size) {
+        auto replica = replicas(rank, world_size);
+        return rank == 0 ? tools::slowed(std::move(replica), 4) : std::move(replica);
+      },
+      observer, test::patient());
+  const actors::RunSummary asynchronous = slow_run.wait();
+  CHECK(synchronous.test->accuracy > 0.9);
+  CHECK(asynchronous.test->accuracy > synchronous.test->accuracy - 0.01);
+  CHECK(asynchronous.staleness.size() == 3);
 }
 
 TEST_CASE("a pipelined run learns, and its accuracy is that of a synchronous one") {

@@ -26,6 +26,10 @@ class WatchedReplica final : public models::Replica, models::PhaseListener {
     inner_->advance(updates, prediction, in_flight);
     if (!updates.empty()) watch_->saw_weights(rank_, inner_->weights());
   }
+  void adopt(std::span<const float> state) override {
+    inner_->adopt(state);
+    watch_->saw_weights(rank_, state);
+  }
   models::Evaluation evaluate() override { return inner_->evaluate(); }
   std::span<const float> weights() const override { return inner_->weights(); }
   std::vector<std::byte> save() const override { return inner_->save(); }

@@ -22,7 +22,7 @@ prose() { awk '/^```/ { inside = !inside; next } !inside' "$1"; }
 section() { awk -v heading="$1" '/^#/ { inside = $0 == heading } inside' "$2"; }
 
 # column N: the words in backticks that column N of a table consists of, sorted.
-column() { awk -F ' *[|] *' -v column="$(($1 + 1))" '$column ~ /^`[a-z_.]+`$/ { print $column }' | tr -d '`' | sort; }
+column() { awk -F ' *[|] *' -v column="$(($1 + 1))" '$column ~ /^`[a-z0-9_.]+`$/ { print $column }' | tr -d '`' | sort; }
 
 equal() { [[ -n $1 ]] && diff <(echo "$1") <(echo "$2"); }
 
@@ -135,7 +135,7 @@ train() {
 readonly folder=$scratch/softmax
 
 # keys: those of JSON objects that lie in one line each, the objects' in turn.
-keys() { grep -oE '"[a-z_]+":' | tr -d '":' | sort; }
+keys() { grep -oE '"[a-z0-9_]+":' | tr -d '":' | sort; }
 summary_keys() { sed -n 's/^  "\([a-z_]*\)":.*/\1/p' "$folder/summary.json" | sort; }
 documented_summary=$(section '## `summary.json`' docs/results.md | column 1)
 
@@ -173,5 +173,20 @@ expect "a wrong job exits with 2" exits_with 2
 run "$tandem" bench step config/examples/softmax.toml --set data.kind=synthetic --rounds 1 --seconds 0.01
 expect "the keys of bench step are documented" equal "$(section '## Bench step' docs/results.md | column 1)" \
   "$(keys <<<"$output")"
+
+# of_each_line HEADING: each line of `output` has the keys documented there, and there is more than one line.
+of_each_line() {
+  local line lines=0
+  while IFS= read -r line; do
+    equal "$(section "$1" docs/results.md | column 1)" "$(keys <<<"$line")" || return
+    lines=$((lines + 1))
+  done <<<"$output"
+  ((lines > 1))
+}
+
+run "$tandem" bench allreduce --sizes 100 --ranks 2 --rounds 1
+expect "the keys of bench allreduce are documented" of_each_line '## Bench allreduce'
+run "$tandem" bench codec --values 3000 --rounds 1
+expect "the keys of bench codec are documented" of_each_line '## Bench codec'
 
 finish
