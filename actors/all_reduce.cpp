@@ -27,7 +27,7 @@ class AllReduce final : public Exchange {
 
 }  // namespace
 
-std::unique_ptr<Exchange> make_all_reduce(const ExchangeOptions& options) {
+std::unique_ptr<Exchange> make_all_reduce(ExchangeOptions options) {
   return std::make_unique<AllReduce>(*options.ranks);
 }
 

@@ -3,9 +3,11 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <vector>
 
 #include "comm/communicator.h"
 #include "config/job.h"
+#include "scheduler/clock.h"
 
 namespace tandem::actors {
 
@@ -41,19 +43,27 @@ class Exchange {
   virtual std::span<const float> true_state(bool last) = 0;
 };
 
+/// What a replica's state vector is like (models/replica.h).
+struct ReplicaState {
+  std::size_t size = 0;
+  std::size_t parameter_count = 0;
+  /// Before the first step; empty on ranks that bring it to nobody.
+  std::vector<float> initial;
+};
+
 struct ExchangeOptions {
-  const config::Job* job = nullptr;
+  config::Job job;
   /// This rank's end: of the workers, in rank order, and then of the parameter servers.
   comm::Communicator* ranks = nullptr;
-  /// Of this rank's replica, before the first step.
-  std::span<const float> initial_state;
+  ReplicaState replica;
+  std::shared_ptr<const scheduler::Clock> clock;
 };
 
 /// AllReduce of the mean among all ranks.
-std::unique_ptr<Exchange> make_all_reduce(const ExchangeOptions& options);
+std::unique_ptr<Exchange> make_all_reduce(ExchangeOptions options);
 
 /// Pushes gradients to the parameter servers, each its part of the vector, and pulls the weights; see
-/// actors/parameter_server.h. Rank 0 brings them the initial state at once.
-std::unique_ptr<Exchange> make_server_exchange(const ExchangeOptions& options);
+/// actors/parameter_server.h. The rank that has the initial state brings it to them at once.
+std::unique_ptr<Exchange> make_server_exchange(ExchangeOptions options);
 
 }  // namespace tandem::actors

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -25,21 +26,22 @@ class GradientSlots {
  public:
   explicit GradientSlots(int width) : slots_(static_cast<std::size_t>(width)) {}
 
-  /// `initial_state` is the replica's, read by the reducer before it sends the first UpdateReady or StatePulled.
-  void allocate(std::span<const float> initial_state) {
-    for (GradientSlot& slot : slots_) slot.gradient.resize(initial_state.size());
-    initial_state_ = initial_state;
+  void allocate(std::size_t size) {
+    for (GradientSlot& slot : slots_) slot.gradient.resize(size);
   }
 
   GradientSlot& of(comm::Step step) { return slots_[static_cast<std::size_t>(step) % slots_.size()]; }
-  std::span<const float> initial_state() const { return initial_state_; }
 
+  /// Written by the worker before it sends SlotsReady.
+  ReplicaState replica;
   /// Written by the reducer before it sends StatePulled.
   std::span<const float> true_state;
+  /// The reducer's. It lies here since updates and `true_state` are read where it has them, also when the reducer has
+  /// ended.
+  std::unique_ptr<Exchange> exchange;
 
  private:
   std::vector<GradientSlot> slots_;
-  std::span<const float> initial_state_;
 };
 
 }  // namespace tandem::actors

@@ -96,6 +96,8 @@ class Node {
     working.width = job.topology.width;
     working.prediction = prediction(job.topology.correction);
     working.adopts = has_servers();
+    working.ends_apart = !config::is_synchronous(job.topology);
+    working.brings_state = has_servers() && rank == 0;
     working.pulls_to_evaluate = has_servers() && working.prediction != models::Prediction::none;
     working.evaluate_epochs = options_.run.evaluate && job.run.evaluate_epochs;
     working.evaluate_end = options_.run.evaluate;

@@ -1,5 +1,7 @@
 #include "actors/parameter_server.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <optional>
 #include <vector>
@@ -12,7 +14,6 @@
 #include "comm/tags.h"
 #include "comm/wire.h"
 #include "models/sampler.h"
-#include "models/step_kernels.h"
 #include "scheduler/staleness_gate.h"
 #include "scheduler/timeline.h"
 
@@ -78,15 +79,30 @@ class ParameterServer {
     shard_->begin_with(state);
   }
 
-  // Waits for one of those that may ask.
-  int next_request() {
-    std::vector<int> expected;
-    std::optional<Time> waits_since;
-    for (int worker = 0; worker < job_.training.workers; ++worker) {
-      const Worker& its = at(worker);
-      if (!its.waits_since) expected.push_back(worker);
-      if (its.waits_since) waits_since = std::min(*its.waits_since, waits_since.value_or(*its.waits_since));
+  // Since when somebody waits for others: for the answer to a gradient, or, with the last state, for anything to
+  // happen.
+  std::optional<Time> waiting_since() const {
+    std::optional<Time> since;
+    for (const Worker& worker : workers_) {
+      if (!worker.waits_since) continue;
+      const Time its = worker.left ? std::max(*worker.waits_since, last_request_) : *worker.waits_since;
+      since = std::min(its, since.value_or(its));
     }
+    return since;
+  }
+
+  // Those that may ask.
+  std::vector<int> expected_workers() const {
+    std::vector<int> expected;
+    for (int worker = 0; worker < job_.training.workers; ++worker) {
+      if (!workers_[static_cast<std::size_t>(worker)].waits_since) expected.push_back(worker);
+    }
+    return expected;
+  }
+
+  int next_request() {
+    const std::vector<int> expected = expected_workers();
+    const std::optional<Time> waits_since = waiting_since();
     const Time begin = now();
     const comm::Duration limit = waits_since ? ranks_.deadline() - (begin - *waits_since) : comm::longest_wait;
     RequestHeader request;
@@ -94,12 +110,14 @@ class ParameterServer {
       const int worker = ranks_.receive_any(expected, static_cast<std::uint32_t>(Tag::request),
                                             comm::writable_bytes_of(request), std::max(limit, comm::Duration::zero()));
       at(worker).request = request;
+      last_request_ = now();
       spans_.record(Phase::wait, step_, begin, now());
       return worker;
     } catch (const comm::DeadlineError&) {
       const std::vector<int> late = gate_.holds_any() ? gate_.slowest() : expected;
-      throw comm::DeadlineError(comm::ranks_text(late) + " did not come in time: " +
-                                comm::waited_text(ranks_.rank(), now() - *waits_since, ranks_.deadline()));
+      throw comm::DeadlineError(fmt::format("{} did not come in time: others waited {:.3f} s, {:.3f} s are allowed",
+                                            comm::ranks_text(late), scheduler::seconds(now() - *waits_since),
+                                            scheduler::seconds(ranks_.deadline())));
     }
   }
 
@@ -132,12 +150,13 @@ class ParameterServer {
     if (config::is_synchronous(job_.topology)) return;
     if (job_.optimizer.clip_norm) gradient.squared_norm = request.squared_norm;
     const Time begin = now();
-    shard_->apply(worker, gradient);
+    gradient.finite = shard_->apply(worker, gradient);
     spans_.record(Phase::apply, request.step, begin, now());
   }
 
   void receive_gradient(int worker) {
     Worker& its = at(worker);
+    check(worker);
     const auto codec = static_cast<config::Codec>(its.request.codec);
     its.gradient.resize(its.request.size);
     if (codec == config::Codec::none)
@@ -147,6 +166,17 @@ class ParameterServer {
     const Time begin = now();
     comm::decode(codec, encoded_, its.gradient);
     spans_.record(Phase::decode, its.request.step, begin, now());
+  }
+
+  // A worker with another model or other settings would have been found before the first step.
+  void check(int worker) {
+    const RequestHeader& request = at(worker).request;
+    const std::size_t size = shard_->true_state().size();
+    if (request.size == size && request.codec == static_cast<std::uint8_t>(job_.topology.codec)) return;
+    const std::string flaw = fmt::format("rank {} sent a gradient of {} values with codec number {}, not of {} with {}",
+                                         worker, request.size, request.codec, size, name(job_.topology.codec));
+    ranks_.abort(flaw);
+    throw comm::CommError(flaw);
   }
 
   void answer_due() {
@@ -179,7 +209,7 @@ class ParameterServer {
   std::optional<double> agree(comm::Mean& mean) {
     if (job_.topology.servers == 1) return std::nullopt;
     PartOfMean own{.step = mean.step, .finite = mean.finite ? 1U : 0U};
-    if (job_.optimizer.clip_norm && mean.weight > 0) own.squared_norm = models::sum_of_squares(mean.values);
+    if (job_.optimizer.clip_norm && mean.weight > 0) own.squared_norm = shard_->squared_norm(mean.values);
     const int first = job_.training.workers;
     for (int server = 0; server < job_.topology.servers; ++server) {
       if (server != options_.index) {
@@ -218,6 +248,7 @@ class ParameterServer {
   std::vector<PushedGradient> gradients_;  // by worker: the newest
   std::vector<std::byte> encoded_;
   int left_ = 0;
+  Time last_request_{};
   comm::Step step_ = -1;
   scheduler::SpanRecorder spans_;
 };

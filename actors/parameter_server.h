@@ -32,8 +32,9 @@ struct ParameterServerOptions {
 ///      (scheduler::StalenessGate).
 ///   4. When all workers have asked for the last state they get it, and the server ends.
 ///
-/// It waits for the first of several workers as long as it takes, and then for the others within the deadline of
-/// `ranks`: its error names those that did not come. Blocking; to be spawned detached.
+/// Where nobody waits for it, it waits as long as it takes. As soon as a worker waits for others, these must come
+/// within the deadline of `ranks`: its error names those that did not. Of workers that wait for the last state, any
+/// request of another within that time will do. Blocking; to be spawned detached.
 void parameter_server(caf::blocking_actor* self, const ParameterServerOptions& options);
 
 }  // namespace tandem::actors

@@ -19,7 +19,8 @@ class Reducer {
   void run() {
     bool stopped = false;
     self_
-        ->do_receive([&](const SlotsReady&) { make_way(); }, [&](const GradientReady& ready) { exchange(ready.step); },
+        ->do_receive([&](const SlotsReady&) { make_exchange(); },
+                     [&](const GradientReady& ready) { exchange(ready.step); },
                      [&](const PullState& pull) { pull_state(pull.last); }, [&](const Stop&) { stopped = true; })
         .until([&] { return stopped; });
   }
@@ -28,10 +29,13 @@ class Reducer {
   const scheduler::SpanRecorder& spans() const { return spans_; }
 
  private:
-  void make_way() {
-    way_ = topology(options_.job.topology.kind)
-               .make_exchange(
-                   {.job = &options_.job, .ranks = options_.ranks, .initial_state = options_.slots->initial_state()});
+  void make_exchange() {
+    GradientSlots& slots = *options_.slots;
+    slots.exchange = topology(options_.job.topology.kind)
+                         .make_exchange({.job = options_.job,
+                                         .ranks = options_.ranks,
+                                         .replica = std::move(slots.replica),
+                                         .clock = options_.clock});
   }
 
   void exchange(comm::Step step) {
@@ -39,7 +43,7 @@ class Reducer {
     const Time begin = options_.clock->now();
     GradientSlot& slot = options_.slots->of(step);
     const std::uint64_t sent_before = options_.ranks->bytes_sent();
-    slot.update = way_->exchange({step, slot.gradient, slot.weight});
+    slot.update = options_.slots->exchange->exchange({step, slot.gradient, slot.weight});
     slot.bytes_sent = options_.ranks->bytes_sent() - sent_before;
     const Time end = options_.clock->now();
     slot.exchange = end - begin;
@@ -55,7 +59,7 @@ class Reducer {
   }
 
   void pull_state(bool last) {
-    options_.slots->true_state = way_->true_state(last);
+    options_.slots->true_state = options_.slots->exchange->true_state(last);
     answer(StatePulled{});
   }
 
@@ -66,7 +70,6 @@ class Reducer {
 
   caf::blocking_actor* self_;
   const ReducerOptions& options_;
-  std::unique_ptr<Exchange> way_;
   scheduler::SpanRecorder spans_;
   comm::Step step_ = -1;
 };

@@ -59,7 +59,8 @@ struct RunSummary {
   double wall_seconds = 0;           ///< from the start of run to its end
   double training_seconds = 0;       ///< from the first permit to the last report of a step, evaluations left out
   std::uint64_t bytes_sent = 0;      ///< by a worker over a network, mean over the workers
-  /// ps-async: how many steps were begun so many steps ahead of the slowest worker, by that number; else empty.
+  /// ps-async: how many of the servers' answers allowed a step so many steps ahead of the slowest worker's, by that
+  /// number; else empty.
   std::vector<std::int64_t> staleness;
   std::uint64_t spans_lost = 0;    ///< older ones that `tracks` no longer holds
   double overlap = 0;              ///< share of the exchange hidden behind compute, mean over the workers
@@ -112,7 +113,8 @@ class LocalRun {
   /// Waits for the end. Throws RunError if the run failed. To be called once.
   RunSummary wait();
 
-  /// Ends the run in order: all workers stop after the same step, with all their updates applied. From any thread.
+  /// Ends the run in order: all workers stop after the same step (ps-async: each after its own), with all their updates
+  /// applied. From any thread.
   void interrupt();
   /// Ends the run at once: collectives are aborted, what is in flight is lost. From any thread, also after interrupt().
   void cut_short(const std::string& reason);

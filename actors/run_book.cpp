@@ -250,7 +250,9 @@ RunSummary RunBook::summary() const {
   summary.steps = steps_done();
   summary.wall_seconds = wall_seconds();
   summary.training_seconds = training_seconds();
-  if (!epochs_.empty()) summary.loss = epochs_.rbegin()->second.mean_loss();
+  for (const auto& [epoch, sums] : epochs_) {
+    if (sums.samples > 0) summary.loss = sums.mean_loss();
+  }
   for (const auto& [place, track] : tracks_) {
     summary.tracks.push_back(track);
     summary.spans_lost += track.lost;

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <utility>
 #include <vector>
 
 #include "actors/exchange.h"
@@ -18,18 +19,21 @@ using comm::Tag;
 
 class ServerExchange final : public Exchange {
  public:
-  explicit ServerExchange(const ExchangeOptions& options)
-      : job_(*options.job),
+  explicit ServerExchange(ExchangeOptions options)
+      : job_(std::move(options.job)),
         ranks_(*options.ranks),
-        size_(options.initial_state.size()),
+        clock_(std::move(options.clock)),
+        size_(options.replica.size),
+        parameter_count_(options.replica.parameter_count),
         states_(static_cast<std::size_t>(job_.topology.width)),
         encoded_(static_cast<std::size_t>(job_.topology.servers)) {
-    if (ranks_.rank() == 0) bring(options.initial_state);
+    if (!options.replica.initial.empty()) bring(options.replica.initial);
   }
 
   Update exchange(const comm::Contribution& gradient) override {
-    push(gradient);
-    Update update = pull(gradient.step, states_[exchanges_++ % states_.size()]);
+    const comm::Duration encoding = push(gradient);
+    Update update = pull(gradient.step, states_[exchanges_++ % states_.size()], 2 * ranks_.deadline());
+    update.encoding = encoding;
     // A gradient that is skipped takes nothing of what was left over along.
     if (update.finite && gradient.weight > 0) residual_.swap(new_residual_);
     return update;
@@ -39,7 +43,8 @@ class ServerExchange final : public Exchange {
     RequestHeader header;
     header.kind = last ? RequestHeader::Kind::last_state : RequestHeader::Kind::state;
     for (int server = 0; server < servers(); ++server) send(server, Tag::request, comm::bytes_of(header));
-    pull(header.step, true_state_);
+    // For the last one, others may have many steps to go; the servers notice if they do not come.
+    pull(header.step, true_state_, last ? comm::longest_wait : 2 * ranks_.deadline());
     return true_state_;
   }
 
@@ -51,10 +56,9 @@ class ServerExchange final : public Exchange {
     ranks_.send(rank_of(server), static_cast<std::uint32_t>(tag), data);
   }
 
-  // A server notices before this that a worker does not come, and can name it.
-  void receive(int server, Tag tag, std::span<std::byte> data) {
+  void receive(int server, Tag tag, std::span<std::byte> data, comm::Duration limit) {
     const int from = rank_of(server);
-    ranks_.receive_any({&from, 1}, static_cast<std::uint32_t>(tag), data, 2 * ranks_.deadline());
+    ranks_.receive_any({&from, 1}, static_cast<std::uint32_t>(tag), data, limit);
   }
 
   template <class Value>
@@ -69,15 +73,19 @@ class ServerExchange final : public Exchange {
     }
   }
 
-  void push(const comm::Contribution& gradient) {
+  // Returns what the codec took.
+  comm::Duration push(const comm::Contribution& gradient) {
+    const scheduler::Time begin = clock_->now();
+    comm::Duration encoding{};
     RequestHeader header;
     header.codec = static_cast<std::uint8_t>(job_.topology.codec);
     header.step = gradient.step;
     header.weight = gradient.weight;
     if (gradient.weight > 0) {
       header.finite = encode(gradient.values) ? 1 : 0;
+      if (encodes()) encoding = clock_->now() - begin;
       const bool clipped_alone = job_.optimizer.clip_norm && !config::is_synchronous(job_.topology);
-      if (clipped_alone) header.squared_norm = models::sum_of_squares(gradient.values);
+      if (clipped_alone) header.squared_norm = models::sum_of_squares(gradient.values.first(parameter_count_));
     }
     for (int server = 0; server < servers(); ++server) {
       const std::span<const float> values = part(gradient.values, server);
@@ -85,6 +93,7 @@ class ServerExchange final : public Exchange {
       send(server, Tag::request, comm::bytes_of(header));
       if (gradient.weight > 0) send(server, Tag::gradient, encodes() ? encoded_part(server) : std::as_bytes(values));
     }
+    return encoding;
   }
 
   bool encodes() const { return job_.topology.codec != config::Codec::none; }
@@ -106,25 +115,28 @@ class ServerExchange final : public Exchange {
     return finite;
   }
 
-  // Puts the servers' parts of the state together. What they say of the update is the same, but for how far ahead.
-  Update pull(comm::Step step, std::vector<float>& state) {
+  // Puts the servers' parts of the state together. A server notices before `limit` that a worker does not come, and can
+  // name it.
+  Update pull(comm::Step step, std::vector<float>& state, comm::Duration limit) {
     state.resize(size_);
     Update update{.step = step, .values = state, .weight = 0, .finite = true, .non_finite_rank = {}, .ahead = {}};
     for (int server = 0; server < servers(); ++server) {
       AnswerHeader header;
-      receive(server, Tag::answer, comm::writable_bytes_of(header));
-      receive(server, Tag::state, std::as_writable_bytes(part(std::span<float>(state), server)));
+      receive(server, Tag::answer, comm::writable_bytes_of(header), limit);
+      receive(server, Tag::state, std::as_writable_bytes(part(std::span<float>(state), server)), limit);
       update.weight = header.weight;
-      update.finite = header.finite != 0;
+      update.finite &= header.finite != 0;
       if (header.non_finite_rank != AnswerHeader::no_rank) update.non_finite_rank = header.non_finite_rank;
       if (header.ahead != AnswerHeader::unknown) update.ahead = std::max(header.ahead, update.ahead.value_or(0));
     }
     return update;
   }
 
-  const config::Job& job_;
+  const config::Job job_;
   comm::Communicator& ranks_;
+  std::shared_ptr<const scheduler::Clock> clock_;
   std::size_t size_;
+  std::size_t parameter_count_;
   std::size_t exchanges_ = 0;
   std::vector<std::vector<float>> states_;  // used in turn
   std::vector<float> true_state_;
@@ -135,8 +147,8 @@ class ServerExchange final : public Exchange {
 
 }  // namespace
 
-std::unique_ptr<Exchange> make_server_exchange(const ExchangeOptions& options) {
-  return std::make_unique<ServerExchange>(options);
+std::unique_ptr<Exchange> make_server_exchange(ExchangeOptions options) {
+  return std::make_unique<ServerExchange>(std::move(options));
 }
 
 }  // namespace tandem::actors

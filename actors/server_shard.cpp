@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "comm/weighted_sum.h"
+#include "models/step_kernels.h"
 
 namespace tandem::actors {
 namespace {
@@ -15,7 +16,7 @@ std::size_t parameters_in(const ServerShard::Place& place) {
   return std::min(place.size, std::max(place.parameters, place.first) - place.first);
 }
 
-// Which of the workers' gradients a step after this one stands for is not known; its learning rate is that step's.
+// The same gradient, at the learning rate of a later step.
 StepGradient following(const StepGradient& update, comm::Step distance) {
   StepGradient step = update;
   step.step += distance;
@@ -60,18 +61,27 @@ void ServerShard::apply_mean(const comm::Mean& mean, bool finite, std::optional<
   state_.advance({&update, updates}, prediction_after(update), steps_after(update));
 }
 
-void ServerShard::apply(int worker, const PushedGradient& gradient) {
+double ServerShard::squared_norm(std::span<const float> gradient) const {
+  return models::sum_of_squares(state_.parameters_of(gradient));
+}
+
+bool ServerShard::apply(int worker, const PushedGradient& gradient) {
   const auto global_batch = static_cast<double>(job_.training.workers * job_.training.batch * job_.training.accumulate);
-  const StepGradient update{.step = gradient.step,
-                            .values = compensated(worker, gradient),
+  const std::span<const float> values = compensated(worker, gradient);
+  // The compensation may overflow.
+  const bool finite = gradient.finite && (values.data() == gradient.values.data() || comm::all_finite(values));
+  const StepGradient update{.step = gradients_++ / job_.training.workers,
+                            .values = values,
                             .rate_share = gradient.weight / global_batch,
                             .squared_norm = gradient.squared_norm};
   newest(worker).gradient = update;
-  newest(worker).applied = gradient.finite && gradient.weight > 0;
+  newest(worker).step = gradient.step;
+  newest(worker).applied = finite && gradient.weight > 0;
   predicted_for_ = nobody;
-  if (!newest(worker).applied) return;
+  if (!newest(worker).applied) return finite;
   state_.advance({&update, 1}, prediction_after(update), steps_after(update));
   predicted_for_ = worker;
+  return finite;
 }
 
 std::span<const float> ServerShard::state_for(int worker) {
@@ -84,7 +94,7 @@ std::span<const float> ServerShard::state_for(int worker) {
     predicted_for_ = worker;
   }
   if (job_.topology.correction == Correction::dc) {
-    const auto slot = static_cast<std::size_t>(its.gradient.step) % its.computed_at.size();
+    const auto slot = static_cast<std::size_t>(its.step) % its.computed_at.size();
     std::copy(state_.values().begin(), state_.values().end(), its.computed_at[slot].begin());
   }
   return state_.predicted();

@@ -14,9 +14,8 @@ bool SkipWatch::is_to_be_applied(const Update& update) {
     const std::string cause = update.non_finite_rank
                                   ? fmt::format("the gradient of rank {} is NaN or infinite", *update.non_finite_rank)
                                   : std::string("the gradients of all ranks are finite, their sum is not");
-    throw std::runtime_error(
-        fmt::format("the mean gradient was not finite in {} steps in a row, {} to {}; at step {} {}", in_a_row_,
-                    update.step - in_a_row_ + 1, update.step, update.step, cause));
+    throw std::runtime_error(fmt::format("the update was not finite in {} steps in a row, {} to {}; at step {} {}",
+                                         in_a_row_, update.step - in_a_row_ + 1, update.step, update.step, cause));
   }
   return false;
 }

@@ -11,7 +11,7 @@ namespace tandem::actors {
 /// have the optimizer, config::has_parameter_servers() says. Width, codec and correction are settings of their own.
 struct TopologyRow {
   config::TopologyKind kind;
-  std::unique_ptr<Exchange> (*make_exchange)(const ExchangeOptions& options);
+  std::unique_ptr<Exchange> (*make_exchange)(ExchangeOptions options);
 };
 
 const TopologyRow& topology(config::TopologyKind kind);

@@ -56,7 +56,11 @@ class Worker final : models::PhaseListener {
  private:
   void build_replica() {
     replica_ = options_.replicas(options_.rank, options_.world_size);
-    options_.slots->allocate(replica_->weights());
+    options_.slots->allocate(replica_->size());
+    options_.slots->replica = {replica_->size(), replica_->parameter_count(), {}};
+    if (options_.brings_state) {
+      options_.slots->replica.initial.assign(replica_->weights().begin(), replica_->weights().end());
+    }
     self_->send(options_.reducer, SlotsReady{});
     std::vector<std::string> parameters;
     for (const models::Parameter& p : replica_->parameters()) {
@@ -68,9 +72,10 @@ class Worker final : models::PhaseListener {
   }
 
   void grant(const Permit& permit) {
-    window_.grant({permit.until, permit.width, permit.last});
     permitted_ = true;
     interrupted_ = permit.interrupted;
+    if (interrupted_ && options_.ends_apart) return window_.end();
+    window_.grant({permit.until, permit.width, permit.last});
   }
 
   // Goes as far as permits and updates allow; true at the end of the run.
@@ -213,15 +218,15 @@ class Worker final : models::PhaseListener {
     const std::int64_t duration = (end - phase_begin_).count();
     switch (phase) {
       case models::ComputePhase::data:
-        iteration_.data_ns = duration;
+        iteration_.data_ns += duration;
         spans_.record(Phase::data, iteration_.step, phase_begin_, end);
         break;
       case models::ComputePhase::forward:
-        iteration_.forward_ns = duration;
+        iteration_.forward_ns += duration;
         spans_.record(Phase::forward, iteration_.step, phase_begin_, end);
         break;
       case models::ComputePhase::backward:
-        iteration_.backward_ns = duration;
+        iteration_.backward_ns += duration;
         spans_.record(Phase::backward, iteration_.step, phase_begin_, end);
         break;
     }

@@ -19,6 +19,10 @@ struct WorkerOptions {
   models::Prediction prediction = models::Prediction::none;
   /// Whether parameter servers have the optimizer, so that updates are weights to adopt.
   bool adopts = false;
+  /// Whether an interrupted run ends at once, wherever the worker is; else at the last step that all are permitted.
+  bool ends_apart = false;
+  /// Whether it is this worker that brings them the initial state.
+  bool brings_state = false;
   /// Whether these weights may be predicted ones, which are not to be evaluated.
   bool pulls_to_evaluate = false;
   /// Whether to evaluate after each epoch, and at the end.

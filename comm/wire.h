@@ -64,7 +64,7 @@ struct RequestHeader {
   std::uint64_t size = 0;
   /// Samples that it is the mean of. With weight 0 no gradient follows.
   double weight = 0;
-  /// Of all parts of it; 0 where gradients are not clipped.
+  /// Of all its parameters, in all servers' parts and before it was encoded; 0 where it is not clipped by itself.
   double squared_norm = 0;
 };
 static_assert(sizeof(RequestHeader) == 40 && std::is_trivially_copyable_v<RequestHeader>);
@@ -90,6 +90,7 @@ static_assert(sizeof(AnswerHeader) == 32 && std::is_trivially_copyable_v<AnswerH
 /// What one parameter server knows of its part of a mean (Tag::part_of_mean).
 struct PartOfMean {
   std::int64_t step = 0;
+  /// Of the parameters in it; 0 where means are not clipped.
   double squared_norm = 0;
   /// 1 if all its values are finite, else 0.
   std::uint64_t finite = 1;

@@ -55,8 +55,11 @@ Effect only_with_momentum() {
           }};
 }
 
-Effect only_above_width_1() {
-  return {"Only with `topology.width` above 1.", [](const Job& job) -> std::string {
+Effect only_with_a_width_to_reach() {
+  return {"Only with `topology.width` above 1, and not with \"ps-async\".", [](const Job& job) -> std::string {
+            if (job.topology.kind == TopologyKind::ps_async) {
+              return with_topology(job) + ": its gradients are stale at width 1 too";
+            }
             return job.topology.width > 1 ? "" : "with topology.width = 1: every step runs at width 1";
           }};
 }
@@ -72,7 +75,8 @@ Effect only_with_room_ahead() {
             if (!topology.staleness || *topology.staleness >= topology.width - 1) return "";
             return "as " + std::to_string(*topology.staleness) +
                    " with topology.width = " + std::to_string(topology.width) +
-                   ": a worker begins width - 1 steps before it waits";
+                   ": a worker begins width - 1 steps before it waits, so at least " +
+                   std::to_string(topology.width - 1) + " is allowed";
           }};
 }
 

@@ -16,7 +16,7 @@ Effect only_with(const std::vector<OptimizerKind>& kinds);
 /// optimizer.nesterov
 Effect only_with_momentum();
 /// topology.warmup_steps
-Effect only_above_width_1();
+Effect only_with_a_width_to_reach();
 /// topology.staleness
 Effect only_with_room_ahead();
 /// topology.correction

@@ -305,7 +305,7 @@ std::vector<Key> topology_keys() {
        .unit = "steps",
        .allowed = kCountOrNone,
        .meaning = "Runs so many steps at width 1 before `topology.width` takes effect.",
-       .effect = only_above_width_1(),
+       .effect = only_with_a_width_to_reach(),
        .neutral = std::int64_t{0}},
       {.table = "topology",
        .name = "staleness",

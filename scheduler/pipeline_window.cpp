@@ -21,6 +21,11 @@ void PipelineWindow::grant(const Permit& permit) {
   if (permit.until > permitted_until()) permits_.push_back(permit);
 }
 
+void PipelineWindow::end() {
+  permits_.clear();
+  last_ = true;
+}
+
 void PipelineWindow::update_arrived(Step step) {
   if (step != arrived_ || step >= step_) {
     throw std::logic_error("the update of step " + std::to_string(step) + " came out of order");

@@ -11,7 +11,7 @@
 //      one before to its own `until` (exclusive), and holds the width of all steps between.
 //   3. Before step t is computed at width k, the updates of steps 0 .. t-k are applied, and no later one that is not
 //      applied already, even if it has arrived. So what a step sees depends on permits alone, never on timing.
-//   4. After the last permitted step the updates still in flight are applied, in order.
+//   4. After the last permitted step, or an end before it, the updates still in flight are applied, in order.
 namespace tandem::scheduler {
 
 using Step = std::int64_t;
@@ -40,6 +40,8 @@ class PipelineWindow {
   explicit PipelineWindow(int max_width);
 
   void grant(const Permit& permit);
+  /// No further step, whatever was permitted; for a worker that need not end at the same step as the others.
+  void end();
   void update_arrived(Step step);
 
   enum class Next {

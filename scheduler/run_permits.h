@@ -34,7 +34,7 @@ class RunPermits {
   /// Permits to send now. `steps_of`: the steps that each worker is known to have computed.
   std::vector<WorkerPermit> extend(std::span<const Step> steps_of, Time elapsed);
 
-  /// Ends the run at what is granted already: the permits for those that were not granted their last one.
+  /// Ends the run at what is granted already, or before: the permits for those that were not granted their last one.
   std::vector<WorkerPermit> close();
 
   /// See PermitPlan.

@@ -63,7 +63,7 @@ std::optional<std::string> warning_of_momentum(const config::Job& job) {
   const int width = job.topology.width;
   if (width == 1 || job.topology.correction != Correction::none || momentum == 0) return std::nullopt;
   std::string limit;
-  if (sgd) {
+  if (sgd && is_synchronous(job.topology)) {
     const double share =
         stability_limit(width, momentum, Correction::none) / stability_limit(1, momentum, Correction::none);
     limit = fmt::format(" (on a quadratic, above {:.2g} of the largest rate that is stable at width 1)", share);

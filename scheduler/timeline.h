@@ -43,7 +43,7 @@ class SpanRecorder {
 
 /// One row of the picture.
 struct Track {
-  std::string actor;  ///< "worker" or "reducer"
+  std::string actor;  ///< "worker", "reducer" or "parameter server"
   int rank = 0;
   std::vector<Span> spans;
   std::uint64_t lost = 0;

@@ -56,11 +56,18 @@ actors::RunSummary train_steps(config::Job job, const models::ReplicaFactory& re
   return run.wait();
 }
 
+// How many times as long a step takes as one of most workers: where all wait for the slow one, as long as its own.
+double slowness_of(const BenchStepArguments& arguments, const config::Job& job) {
+  const bool waits = config::is_synchronous(job.topology) || job.topology.staleness;
+  return arguments.slow_worker && waits ? arguments.slow_factor : 1;
+}
+
 // How many steps fill the time of one measurement.
-std::int64_t steps_for(double seconds, const config::Job& job, const models::ReplicaFactory& replicas) {
+std::int64_t steps_for(double seconds, const config::Job& job, const models::ReplicaFactory& replicas,
+                       double slowness) {
   constexpr std::int64_t trial = 8;
   const double step = scheduler::seconds(actors::compute_only(job, replicas, trial).median());
-  return std::clamp<std::int64_t>(static_cast<std::int64_t>(seconds / step), 2 * trial, 100000);
+  return std::clamp<std::int64_t>(static_cast<std::int64_t>(seconds / (step * slowness)), 2 * trial, 100000);
 }
 
 // The two are measured in turn, several times, so that a drift of the machine's speed meets both.
@@ -68,7 +75,7 @@ int bench_step(const BenchStepArguments& arguments) {
   const config::Job job = arguments.job.read();
   for (const std::string& warning : scheduler::staleness_warnings(job)) fmt::print(stderr, "warning: {}\n", warning);
   const models::ReplicaFactory replicas = replicas_for(arguments, job);
-  const std::int64_t steps = steps_for(arguments.seconds, job, replicas);
+  const std::int64_t steps = steps_for(arguments.seconds, job, replicas, slowness_of(arguments, job));
   std::vector<double> compute, step, step_min, step_mean, step_p99, ratio, samples;
   for (int round = 0; round < arguments.rounds; ++round) {
     compute.push_back(scheduler::seconds(actors::compute_only(job, replicas, steps).median()));
@@ -121,9 +128,14 @@ void add_bench_step(CLI::App& bench, Action& chosen) {
       ->check(CLI::Range(0.01, 3600.0))
       ->capture_default_str();
   command->add_option("--slow-worker", arguments->slow_worker, "the rank of a worker that is slower than the others")
-      ->check(CLI::NonNegativeNumber);
-  command->add_option("--slow-factor", arguments->slow_factor, "how many times as long it takes to compute")
-      ->check(CLI::Range(1.0, 1000.0))
+      ->check(CLI::Range(0, 63));
+  command->add_option("--slow-factor", arguments->slow_factor, "how many times as long it takes to compute, 1 to 100")
+      ->check([](const std::string& text) {
+        double factor = 0;
+        const bool allowed = CLI::detail::lexical_cast(text, factor) && factor >= 1 && factor <= 100;
+        return allowed ? std::string() : text + " is no number from 1 to 100";
+      })
+      ->needs("--slow-worker")
       ->capture_default_str();
   command->callback([arguments, &chosen] { chosen = [arguments] { return bench_step(*arguments); }; });
 }

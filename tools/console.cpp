@@ -28,7 +28,7 @@ std::string staleness_text(const std::vector<std::int64_t>& steps) {
   for (std::size_t ahead = 0; ahead < steps.size(); ++ahead) {
     if (steps[ahead] > 0) text += fmt::format("{}{} ahead: {}", text.empty() ? "" : ", ", ahead, steps[ahead]);
   }
-  return fmt::format("  steps begun {}; largest staleness seen {}", text, steps.size() - 1);
+  return fmt::format("  steps allowed {}; largest staleness seen {}", text, steps.size() - 1);
 }
 
 }  // namespace

@@ -20,8 +20,16 @@ constexpr float kLargestScale = 0x1.020406p+121F;
 // Adding 1.5 * 2^23 to a small number rounds it to an integer, ties to even, and leaves the integer in the low bits.
 constexpr float kRounder = 12582912;
 
+static_assert(chunk_values == int8_block);
+
 /// Bytes that a block of `count` values takes.
 constexpr std::size_t block_size(std::size_t count) { return sizeof(float) + count; }
+
+/// All blocks before that of a chunk are whole.
+template <typename Byte>
+Byte* block_at(Byte* bytes, const Chunk& chunk) {
+  return bytes + chunk.begin / int8_block * block_size(int8_block);
+}
 
 /// The bits of the largest magnitude among value(0), ..., value(count - 1); not less than exponent_bits if any of these
 /// is not finite.
@@ -122,43 +130,42 @@ TANDEM_SIMD_CLONES void decode_add_block(const std::byte* block, float factor, f
   for (std::size_t i = 0; i < count; ++i) sum[i] += static_cast<float>(in[i]) * scale * factor;
 }
 
-/// Calls visit(begin, count, bytes) for each block of `size` values.
-template <typename Bytes, typename Visit>
-void for_each_block(std::size_t size, Bytes* bytes, const Visit& visit) {
-  for (std::size_t begin = 0; begin < size; begin += int8_block) {
-    const std::size_t count = std::min(int8_block, size - begin);
-    visit(begin, count, bytes);
-    bytes += block_size(count);
-  }
-}
-
 }  // namespace
 
 bool encode_int8(std::span<const float> values, std::byte* bytes) {
+  const float* const in = values.data();
   bool finite = true;
-  for_each_block(values.size(), bytes, [&](std::size_t begin, std::size_t count, std::byte* at) {
-    finite &= encode_block({values.data() + begin, count, at});
+  for_each_chunk(values.size(), [&](const Chunk& chunk) {
+    fetch(in + chunk.end(), chunk.next_size);
+    finite &= encode_block({in + chunk.begin, chunk.size, block_at(bytes, chunk)});
   });
   return finite;
 }
 
 bool encode_int8(std::span<const float> values, const float* residual, float* new_residual, std::byte* bytes) {
+  const float* const in = values.data();
   bool finite = true;
-  for_each_block(values.size(), bytes, [&](std::size_t begin, std::size_t count, std::byte* at) {
-    finite &= encode_block({values.data() + begin, count, at}, residual + begin, new_residual + begin);
+  for_each_chunk(values.size(), [&](const Chunk& chunk) {
+    fetch(in + chunk.end(), chunk.next_size);
+    fetch(residual + chunk.end(), chunk.next_size);
+    finite &= encode_block({in + chunk.begin, chunk.size, block_at(bytes, chunk)}, residual + chunk.begin,
+                           new_residual + chunk.begin);
   });
   return finite;
 }
 
 void decode_int8(const std::byte* bytes, std::span<float> values) {
-  for_each_block(values.size(), bytes, [&](std::size_t begin, std::size_t count, const std::byte* at) {
-    decode_block(at, values.data() + begin, count);
+  for_each_chunk(values.size(), [&](const Chunk& chunk) {
+    decode_block(block_at(bytes, chunk), values.data() + chunk.begin, chunk.size);
   });
 }
 
 void decode_add_int8(const std::byte* bytes, float scale, std::span<float> sum) {
-  for_each_block(sum.size(), bytes, [&](std::size_t begin, std::size_t count, const std::byte* at) {
-    decode_add_block(at, scale, sum.data() + begin, count);
+  for_each_chunk(sum.size(), [&](const Chunk& chunk) {
+    const std::byte* const block = block_at(bytes, chunk);
+    fetch(block + block_size(chunk.size), chunk.next_size);
+    fetch(sum.data() + chunk.end(), chunk.next_size);
+    decode_add_block(block, scale, sum.data() + chunk.begin, chunk.size);
   });
 }
 

@@ -28,10 +28,10 @@ std::optional<int> sum_segment(MeanStep& step, Range range) {
   for (int rank = 0; rank < step.size(); ++rank) {
     if (rank == step.rank()) {
       add_own(step, range);
-    } else if (const double share = step.share_of(rank); share != 0) {
+    } else if (step.roll_call.weights()[static_cast<std::size_t>(rank)] != 0) {
       step.incoming.receive(step.ranks, rank, Tag::contribution, range.size);
       others.add(step.incoming.header());
-      step.incoming.decode_add(static_cast<float>(share), sum);
+      step.incoming.decode_add(static_cast<float>(step.share_of(rank)), sum);
     }
   }
   return others.non_finite_rank;

@@ -7,6 +7,7 @@
 #include <limits>
 #include <mutex>
 #include <numeric>
+#include <thread>
 #include <utility>
 
 #include "support/plain_training.h"
@@ -77,6 +78,13 @@ class Turns {
   int next_ = 0;
 };
 
+void run_in_turns(const config::Job& job, const std::shared_ptr<test::Experiment>& e) {
+  Turns turns(job.training.workers);
+  e->before_gradient = [&](int rank, std::int64_t, std::span<float>) { turns.await(rank); };
+  e->on_adopt = [&](int rank) { turns.pass(rank); };
+  test::run_quadratic(job, e);
+}
+
 }  // namespace
 
 TEST_CASE("ps-sync equals allreduce bit for bit, after every update") {
@@ -136,6 +144,18 @@ TEST_CASE("ps-async with staleness 0 is ps-sync") {
   CHECK(trained(job, problem)->weights_of(3) == together->weights_of(3));
 }
 
+TEST_CASE("ps-async clips each gradient by the norm of all its parts") {
+  config::Job job = server_job(TopologyKind::ps_async, 2, 20);
+  job.topology.staleness = 3;
+  job.topology.servers = 3;
+  job.optimizer.clip_norm = 0.3;
+  const test::Quadratic problem;
+  const auto e = std::make_shared<test::Experiment>(problem);
+  run_in_turns(job, e);
+  const auto expected = test::plain_asynchronous_training(job, problem, 20);
+  for (std::size_t i = 0; i < expected.size(); ++i) REQUIRE(e->last_weights(0)[i] == Approx(expected[i]).margin(1e-5));
+}
+
 TEST_CASE("ps-async applies each gradient as it comes: a run equals a plain loop of workers that take turns") {
   const auto workers = GENERATE(1, 2, 4);
   const auto servers = GENERATE(1, 3);
@@ -151,10 +171,7 @@ TEST_CASE("ps-async applies each gradient as it comes: a run equals a plain loop
   job.topology.dc_lambda = 0.5;
   const test::Quadratic problem;
   const auto e = std::make_shared<test::Experiment>(problem);
-  Turns turns(workers);
-  e->before_gradient = [&](int rank, std::int64_t, std::span<float>) { turns.await(rank); };
-  e->on_adopt = [&](int rank) { turns.pass(rank); };
-  test::run_quadratic(job, e);
+  run_in_turns(job, e);
   const auto expected = test::plain_asynchronous_training(job, problem, 20);
   for (int rank = 0; rank < workers; ++rank) require_equal(e->last_weights(rank), expected);
 }
@@ -333,6 +350,36 @@ TEST_CASE("a worker that does not come ends the run at the deadline, and its ser
     CHECK_THAT(error.what(), Contains("worker 1 has not ended"));
   }
   release.set_value();
+}
+
+TEST_CASE("a worker that is done waits for one that still goes on, however long that takes") {
+  // Rank 0 holds each of its steps until a part of the time that is allowed has passed.
+  config::Job job = server_job(TopologyKind::ps_async, 2, 12);
+  job.topology.staleness = 1000;
+  job.run.exchange_timeout_seconds = 0.4;
+  const auto e = std::make_shared<test::Experiment>(test::Quadratic{});
+  e->before_gradient = [](int rank, std::int64_t, std::span<float>) {
+    if (rank == 0) std::this_thread::sleep_for(std::chrono::milliseconds(80));
+  };
+  CHECK(test::run_quadratic(job, e).steps == 12);
+}
+
+TEST_CASE("updates can be applied when their reducer has ended") {
+  // Worker 0 is told of an update, and then to stop, while it computes; it goes on for a step before it sees that.
+  const auto kind = GENERATE(TopologyKind::ps_sync, TopologyKind::ps_async);
+  config::Job job = server_job(kind, 2, 1000);
+  job.topology.width = 2;
+  test::Quadratic problem;
+  problem.size = 1 << 18;  // large enough to be unmapped when it is freed
+  const auto e = std::make_shared<test::Experiment>(problem);
+  std::promise<void> failed;
+  e->before_gradient = [&, after = failed.get_future().share()](int rank, std::int64_t step, std::span<float>) {
+    if (step != 6) return;
+    if (rank == 0) return after.wait();
+    failed.set_value();
+    throw std::runtime_error("bad shard");
+  };
+  CHECK(first_line(error_of(job, e)) == "worker 1 at step 6: bad shard");
 }
 
 TEST_CASE("a run with parameter servers ends in order when it is interrupted") {

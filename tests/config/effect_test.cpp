@@ -36,7 +36,10 @@ TEST_CASE("a setting without effect is an error that says why") {
        "topology.staleness has no effect with topology \"ps-sync\": no worker runs ahead"},
       {"topology = { staleness = 1, width = 3, name = 'ps-async' }",
        "topology.staleness has no effect as 1 with topology.width = 3: a worker begins width - 1 steps before it "
-       "waits"},
+       "waits, "
+       "so at least 2 is allowed"},
+      {"topology = { warmup_steps = 5, width = 2, name = 'ps-async' }",
+       "topology.warmup_steps has no effect with topology \"ps-async\": its gradients are stale at width 1 too"},
       {"topology = { correction = 'local', staleness = 0, name = 'ps-async' }",
        "topology.correction has no effect with topology.staleness = 0: no gradient is computed at stale weights"},
       {"topology = { correction = 'local', width = 2, name = 'ps-sync' }",

@@ -152,3 +152,18 @@ TEST_CASE("misuse of the window is an error") {
   window.grant({2, 1, true});
   CHECK_THROWS_AS(window.grant({3, 1, true}), std::logic_error);
 }
+
+TEST_CASE("an end takes back what was permitted, and leaves what is in flight to be applied") {
+  PipelineWindow window(2);
+  window.grant({10, 2, false});
+  window.step_computed();
+  window.step_computed();
+  window.end();
+  CHECK(window.next() == Next::await_update);
+  window.update_arrived(0);
+  window.update_arrived(1);
+  CHECK(window.next() == Next::apply_rest);
+  CHECK(window.due() == StepRange{0, 2});
+  window.rest_applied();
+  CHECK(window.next() == Next::done);
+}

@@ -1,5 +1,6 @@
 #include "support/plain_training.h"
 
+#include <algorithm>
 #include <cmath>
 #include <deque>
 
@@ -79,6 +80,12 @@ InFlight compute_step(const config::Job& job, const Quadratic& problem, std::int
   return result;
 }
 
+void clip(Vector& gradient, double norm) {
+  double squares = 0;
+  for (const float g : gradient) squares += static_cast<double>(g) * g;
+  for (float& g : gradient) g *= static_cast<float>(std::min(1.0, norm / std::sqrt(squares)));
+}
+
 Weights first_weights(const config::Job& job, const Quadratic& problem) {
   Weights weights{job.optimizer, {}};
   for (std::size_t i = 0; i < problem.size; ++i) weights.w.push_back(problem.first_weight(i));
@@ -118,6 +125,7 @@ std::vector<float> plain_asynchronous_training(const config::Job& job, const Qua
       const auto r = static_cast<std::size_t>(rank);
       const double share = static_cast<double>(problem.samples(step, rank)) / global_batch;
       Vector gradient = problem.gradient(step, rank, given[r]);
+      if (job.optimizer.clip_norm) clip(gradient, *job.optimizer.clip_norm);
       for (std::size_t i = 0; job.topology.correction == config::Correction::dc && i < problem.size; ++i) {
         const auto lambda = static_cast<float>(job.topology.dc_lambda);
         gradient[i] += lambda * gradient[i] * gradient[i] * (weights.w[i] - true_when_given[r][i]);

@@ -112,7 +112,7 @@ momentum = 0.99
 [topology]
 name = "allreduce"'
   run 1 train diverges.toml --set model.kind=mlp
-  check "the last lines name rank and step" grep -qE '^error: worker [0-3] at step [0-9]+: the mean gradient was not finite' err
+  check "the last lines name rank and step" grep -qE '^error: worker [0-3] at step [0-9]+: the update was not finite' err
   check "the summary says failed, and why" grep -q '"error": "worker' runs/diverges/summary.json
   check "the timeline is there" says runs/diverges/timeline.json '"name":"forward"'
 }
@@ -161,6 +161,8 @@ test_lock() {
 test_bench_step() {
   run 0 bench step fine.toml --rounds 1 --seconds 0.1
   check "prints a step's time beside compute alone" grep -q '"step_seconds":.*"compute_only_seconds":.*"ratio":' out
+  run 2 bench step fine.toml --slow-worker 0 --slow-factor nan
+  check "a factor that is no number is refused" says err "nan is no number from 1 to 100"
   run 2 bench step fine.toml --slow-worker 4
   check "a slow worker that there is not is refused" says err "workers 0 to 3"
   run 0 bench step fine.toml --rounds 1 --seconds 0.1 --slow-worker 3 --slow-factor 2
