@@ -331,7 +331,7 @@ TEST_CASE("a worker that does not come ends the run at the deadline, and its ser
   config::Job job = server_job(kind, 3, 1000);
   job.topology.servers = servers;
   if (kind == TopologyKind::ps_async) job.topology.staleness = 3;
-  job.run.exchange_timeout_seconds = 1;
+  job.run.exchange_timeout_seconds = 2;
   const auto e = std::make_shared<test::Experiment>(test::Quadratic{});
   std::promise<void> release;
   e->before_gradient = [released = release.get_future().share()](int rank, std::int64_t step, std::span<float>) {
@@ -356,10 +356,10 @@ TEST_CASE("a worker that is done waits for one that still goes on, however long 
   // Rank 0 holds each of its steps until a part of the time that is allowed has passed.
   config::Job job = server_job(TopologyKind::ps_async, 2, 12);
   job.topology.staleness = 1000;
-  job.run.exchange_timeout_seconds = 0.4;
+  job.run.exchange_timeout_seconds = 2;
   const auto e = std::make_shared<test::Experiment>(test::Quadratic{});
   e->before_gradient = [](int rank, std::int64_t, std::span<float>) {
-    if (rank == 0) std::this_thread::sleep_for(std::chrono::milliseconds(80));
+    if (rank == 0) std::this_thread::sleep_for(std::chrono::milliseconds(250));
   };
   CHECK(test::run_quadratic(job, e).steps == 12);
 }
