@@ -122,9 +122,13 @@ void release_actor_weak(void* actor) {
   release(actor);
 }
 
-// What a monitor is told of an actor's end is made and taken apart inside libcaf_core alone; and an actor system's own
-// actors, which it keeps in its registry, begin, work and end there.
+// What a monitor is told of an actor's end is made and taken apart inside libcaf_core alone; an actor system's own
+// actors, which it keeps in its registry, begin, work and end there; and so do messages that come to an actor as it
+// ends, which nobody receives.
 extern "C" const char* __tsan_default_suppressions() {
   return "race:caf::detail::tuple_vals<caf::down_msg>\n"
-         "race:caf::actor_registry::erase\n";
+         "race:caf::actor_registry::erase\n"
+         "race:caf::blocking_actor::cleanup\n"
+         "race:caf::scheduled_actor::cleanup\n"
+         "race:caf::mailbox_element_vals<*>::~mailbox_element_vals\n";
 }
