@@ -19,19 +19,6 @@ config::Job job_of(int workers, std::int64_t steps, int width = 2) {
 
 std::shared_ptr<test::Experiment> experiment() { return std::make_shared<test::Experiment>(test::Quadratic{}); }
 
-std::string error_of(const config::Job& job, const std::shared_ptr<test::Experiment>& e) {
-  try {
-    test::run_quadratic(job, e);
-  } catch (const actors::RunError& error) {
-    CHECK_FALSE(error.stuck);
-    return error.what();
-  }
-  FAIL("the run did not fail");
-  return {};
-}
-
-std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
-
 }  // namespace
 
 TEST_CASE("F4: an exception in a worker ends the run and names rank, step and message") {
@@ -43,8 +30,8 @@ TEST_CASE("F4: an exception in a worker ends the run and names rank, step and me
   e->before_gradient = [culprit](int rank, std::int64_t step, std::span<float>) {
     if (rank == culprit && step == 6) throw std::runtime_error("bad shard");
   };
-  const std::string error = error_of(job_of(workers, 1000, width), e);
-  CHECK(first_line(error) == "worker " + std::to_string(culprit) + " at step 6: bad shard");
+  const std::string error = test::error_of(job_of(workers, 1000, width), e);
+  CHECK(test::first_line(error) == "worker " + std::to_string(culprit) + " at step 6: bad shard");
   if (workers > 1) CHECK_THAT(error, Contains("\n  in consequence, worker 0"));
 }
 
@@ -53,7 +40,7 @@ TEST_CASE("an exception of unknown type ends the run") {
   e->before_gradient = [](int rank, std::int64_t, std::span<float>) {
     if (rank == 1) throw 7;
   };
-  CHECK(first_line(error_of(job_of(2, 10), e)) == "worker 1 at step 0: an exception of unknown type");
+  CHECK(test::first_line(test::error_of(job_of(2, 10), e)) == "worker 1 at step 0: an exception of unknown type");
 }
 
 TEST_CASE("an exception while a replica is built ends the run") {
@@ -61,7 +48,7 @@ TEST_CASE("an exception while a replica is built ends the run") {
   e->on_build = [](int rank) {
     if (rank == 2) throw std::runtime_error("no memory left");
   };
-  CHECK(first_line(error_of(job_of(4, 10), e)) == "worker 2: no memory left");
+  CHECK(test::first_line(test::error_of(job_of(4, 10), e)) == "worker 2: no memory left");
 }
 
 TEST_CASE("an exception in an evaluation ends the run") {
@@ -69,7 +56,7 @@ TEST_CASE("an exception in an evaluation ends the run") {
   e->on_evaluate = [](int rank) {
     if (rank == 0) throw std::runtime_error("no test set");
   };
-  CHECK_THAT(first_line(error_of(job_of(2, 10), e)), Contains("worker 0") && Contains("no test set"));
+  CHECK_THAT(test::first_line(test::error_of(job_of(2, 10), e)), Contains("worker 0") && Contains("no test set"));
 }
 
 TEST_CASE("an exception in the observer ends the run") {
@@ -113,7 +100,7 @@ TEST_CASE("F2: a rank with another model is found before step 0") {
   e->parameters = [](int rank) { return std::vector<models::Parameter>{{"fc.weight", {rank == 3 ? 11 : 10, 784}}}; };
   bool computed = false;
   e->before_gradient = [&](auto&&...) { computed = true; };
-  const std::string error = first_line(error_of(job_of(4, 10), e));
+  const std::string error = test::first_line(test::error_of(job_of(4, 10), e));
   CHECK_THAT(error, Contains("fc.weight [10, 784]") && Contains("fc.weight [11, 784]") && Contains("rank 3"));
   CHECK_FALSE(computed);
 }
@@ -135,7 +122,7 @@ TEST_CASE("a rank that does not come ends the run at the deadline, and is named"
     FAIL("the run did not fail");
   } catch (const actors::RunError& error) {
     CHECK(error.stuck);
-    CHECK_THAT(first_line(error.what()),
+    CHECK_THAT(test::first_line(error.what()),
                Contains("reducer") && Contains("step 5") && Contains("rank 1 did not come in time"));
     CHECK_THAT(error.what(), Contains("worker 1 has not ended"));
   }
@@ -164,7 +151,7 @@ TEST_CASE("N1: five skipped updates in a row end the run and name rank and step"
   e->before_gradient = [](int rank, std::int64_t step, std::span<float> gradient) {
     if (rank == 1 && step >= 7) gradient[0] = std::numeric_limits<float>::quiet_NaN();
   };
-  const std::string error = first_line(error_of(job_of(3, 100), e));
+  const std::string error = test::first_line(test::error_of(job_of(3, 100), e));
   CHECK_THAT(error, Contains("worker 1") && Contains("5 steps in a row, 7 to 11") &&
                         Contains("the gradient of rank 1 is NaN or infinite"));
 }

@@ -36,19 +36,6 @@ std::shared_ptr<test::Experiment> trained(const config::Job& job, const test::Qu
   return experiment;
 }
 
-std::string error_of(const config::Job& job, const std::shared_ptr<test::Experiment>& e) {
-  try {
-    test::run_quadratic(job, e);
-  } catch (const actors::RunError& error) {
-    CHECK_FALSE(error.stuck);
-    return error.what();
-  }
-  FAIL("the run did not fail");
-  return {};
-}
-
-std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
-
 void require_equal(const std::vector<float>& weights, const std::vector<float>& expected) {
   for (std::size_t i = 0; i < expected.size(); ++i) {
     REQUIRE(weights[i] == Approx(expected[i]).margin(2e-6).epsilon(2e-6));
@@ -283,8 +270,8 @@ TEST_CASE("N1: with parameter servers five skipped gradients in a row end the ru
   e->before_gradient = [](int rank, std::int64_t step, std::span<float> gradient) {
     if (rank == 1 && step >= 7) gradient[0] = std::numeric_limits<float>::quiet_NaN();
   };
-  CHECK_THAT(first_line(error_of(job, e)), Contains("worker 1") && Contains("5 steps in a row, 7 to 11") &&
-                                               Contains("the gradient of rank 1 is NaN or infinite"));
+  CHECK_THAT(test::first_line(test::error_of(job, e)), Contains("worker 1") && Contains("5 steps in a row, 7 to 11") &&
+                                                           Contains("the gradient of rank 1 is NaN or infinite"));
 }
 
 TEST_CASE("with a codec all workers of ps-sync hold the same bits, close to those without") {
@@ -312,8 +299,8 @@ TEST_CASE("F4: an exception in a worker ends a run with parameter servers") {
   e->before_gradient = [](int rank, std::int64_t step, std::span<float>) {
     if (rank == 2 && step == 6) throw std::runtime_error("bad shard");
   };
-  const std::string error = error_of(job, e);
-  CHECK(first_line(error) == "worker 2 at step 6: bad shard");
+  const std::string error = test::error_of(job, e);
+  CHECK(test::first_line(error) == "worker 2 at step 6: bad shard");
   CHECK_THAT(error, Contains("\n  in consequence, parameter server 1"));
 }
 
@@ -322,7 +309,7 @@ TEST_CASE("an exception before the first step ends a run with parameter servers"
   e->on_build = [](int rank) {
     if (rank == 1) throw std::runtime_error("no memory left");
   };
-  CHECK(first_line(error_of(server_job(TopologyKind::ps_sync, 3, 10), e)) == "worker 1: no memory left");
+  CHECK(test::first_line(test::error_of(server_job(TopologyKind::ps_sync, 3, 10), e)) == "worker 1: no memory left");
 }
 
 TEST_CASE("a worker that does not come ends the run at the deadline, and its server names it") {
@@ -346,7 +333,7 @@ TEST_CASE("a worker that does not come ends the run at the deadline, and its ser
     FAIL("the run did not fail");
   } catch (const actors::RunError& error) {
     CHECK(error.stuck);
-    CHECK_THAT(first_line(error.what()), Contains("parameter server") && Contains("rank 1 did not come in time"));
+    CHECK_THAT(test::first_line(error.what()), Contains("parameter server") && Contains("rank 1 did not come in time"));
     CHECK_THAT(error.what(), Contains("worker 1 has not ended"));
   }
   release.set_value();
@@ -370,7 +357,7 @@ TEST_CASE("updates can be applied when their reducer has ended") {
   config::Job job = server_job(kind, 2, 1000);
   job.topology.width = 2;
   test::Quadratic problem;
-  problem.size = 1 << 18;  // large enough to be unmapped when it is freed
+  problem.size = 1 << 16;  // large enough to be unmapped when it is freed
   const auto e = std::make_shared<test::Experiment>(problem);
   std::promise<void> failed;
   e->before_gradient = [&, after = failed.get_future().share()](int rank, std::int64_t step, std::span<float>) {
@@ -379,7 +366,7 @@ TEST_CASE("updates can be applied when their reducer has ended") {
     failed.set_value();
     throw std::runtime_error("bad shard");
   };
-  CHECK(first_line(error_of(job, e)) == "worker 1 at step 6: bad shard");
+  CHECK(test::first_line(test::error_of(job, e)) == "worker 1 at step 6: bad shard");
 }
 
 TEST_CASE("a run with parameter servers ends in order when it is interrupted") {

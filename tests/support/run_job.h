@@ -3,6 +3,8 @@
 #include <chrono>
 #include <functional>
 #include <memory>
+#include <stdexcept>
+#include <string>
 #include <vector>
 
 #include "actors/run.h"
@@ -51,5 +53,18 @@ inline actors::RunSummary run_quadratic(const config::Job& job, const std::share
   actors::LocalRun run(job, make_quadratic_replicas(job, experiment), observer, patient());
   return run.wait();
 }
+
+/// Why the run of such a job fails; throws std::logic_error if it does not, or leaves an actor behind.
+inline std::string error_of(const config::Job& job, const std::shared_ptr<Experiment>& experiment) {
+  try {
+    run_quadratic(job, experiment);
+  } catch (const actors::RunError& error) {
+    if (error.stuck) throw std::logic_error(std::string("an actor has not ended: ") + error.what());
+    return error.what();
+  }
+  throw std::logic_error("the run did not fail");
+}
+
+inline std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
 
 }  // namespace tandem::test
