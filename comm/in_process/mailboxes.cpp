@@ -42,7 +42,7 @@ int Mailboxes::receive(int to, std::span<const int> from, std::uint32_t tag, std
     group_.abort(cause);
     throw CommError(cause);
   }
-  // The library's copy goes byte by byte here.
+  // Not the library's copy, which goes byte by byte here.
   if (!data.empty()) std::memcpy(data.data(), message.data.data(), data.size());
   return message.from;
 }
