@@ -26,6 +26,7 @@ using Action = std::function<int()>;
 void add_train(CLI::App& app, Action& chosen);
 void add_check(CLI::App& app, Action& chosen);
 void add_bench(CLI::App& app, Action& chosen);
+void add_keygen(CLI::App& app, Action& chosen);
 
 /// The arguments that name a job.
 struct JobArguments {

@@ -22,6 +22,7 @@ int main(int argc, char** argv) {
   tools::add_train(app, chosen);
   tools::add_check(app, chosen);
   tools::add_bench(app, chosen);
+  tools::add_keygen(app, chosen);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

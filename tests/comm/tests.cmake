@@ -20,7 +20,18 @@ set_source_files_properties(comm/codec_test.cpp comm/reference_codec.cpp comm/re
   comm/reference_mean.cpp PROPERTIES COMPILE_OPTIONS -ffp-contract=off)
 
 tandem_test(codec_test SOURCES comm/codec_test.cpp LIBRARIES tandem_comm_fixtures)
+tandem_test(gloo_contract_test
+  SOURCES comm/gloo_contract_test.cpp comm/gloo_fixture.cpp LIBRARIES tandem_communicator_contract)
+tandem_test(gloo_process_test
+  SOURCES comm/gloo_process_test.cpp comm/process_group.cpp LIBRARIES tandem_comm_fixtures)
+tandem_test(gloo_test SOURCES comm/gloo_test.cpp comm/gloo_fixture.cpp LIBRARIES tandem_comm_fixtures)
 tandem_test(in_process_test SOURCES comm/in_process_test.cpp LIBRARIES tandem_communicator_contract)
+tandem_test(keys_test SOURCES comm/keys_test.cpp LIBRARIES tandem_comm)
+if(TANDEM_LIBTORCH)
+  add_test(NAME keygen_test COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/comm/keygen_test.sh $<TARGET_FILE:tandem>)
+  set_tests_properties(keygen_test PROPERTIES TIMEOUT 60)
+endif()
+tandem_test(interface_test SOURCES comm/interface_test.cpp LIBRARIES tandem_comm)
 tandem_test(message_mean_cost_test SOURCES comm/message_mean_cost_test.cpp LIBRARIES tandem_comm_fixtures)
 tandem_test(message_mean_failure_test SOURCES comm/message_mean_failure_test.cpp LIBRARIES tandem_comm_fixtures)
 # A sanitizer looks at every value, and so changes the ratio of times.
@@ -36,3 +47,8 @@ foreach(algorithm direct ring)
     target_compile_definitions(${test} PRIVATE ALGORITHM=${algorithm} CODEC=${codec})
   endforeach()
 endforeach()
+include(${CMAKE_CURRENT_LIST_DIR}/control/tests.cmake)
+# For measuring by hand; see its usage.
+add_executable(gloo_bench EXCLUDE_FROM_ALL comm/gloo_bench.cpp)
+target_link_libraries(gloo_bench PRIVATE tandem_build_flags tandem_comm)
+target_include_directories(gloo_bench PRIVATE ${CMAKE_SOURCE_DIR}/tests)

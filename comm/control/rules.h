@@ -1,0 +1,42 @@
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "comm/control/frame.h"
+#include "comm/control/node.h"
+
+namespace tandem::comm::control {
+
+using namespace std::chrono_literals;
+
+struct Timing {
+  /// Each side sends something at least so often.
+  Time heartbeat = 500ms;
+  /// A peer that is connected and from which nothing comes for longer is lost.
+  Time silence = 5s;
+  /// A peer whose connection has ended is lost if it does not come back within so long.
+  Time reconnect = 1500ms;
+  /// Data is acknowledged within so long.
+  Time acknowledge = 20ms;
+};
+
+/// How long closing takes at most if nothing else is said.
+inline constexpr Time closing_limit = 1s;
+
+/// What both ends of the control plane go by. Driver and nodes need the same `largest_message`.
+struct Rules {
+  std::string version;
+  /// Other than control::wire_format only to play a program of another time.
+  std::uint16_t format = wire_format;
+  Timing timing = {};
+  /// Bytes of one message; longer ones are neither sent nor taken. One has to come through within `silence`.
+  std::size_t largest_message = std::size_t{16} << 20;
+  /// Bytes that are kept for one peer until it acknowledges them; what would exceed them is not sent. At least
+  /// `largest_message` and what a message takes besides its bytes.
+  std::size_t backlog = std::size_t{64} << 20;
+};
+
+}  // namespace tandem::comm::control
