@@ -19,16 +19,18 @@ struct Outcome {
 
 struct DriverOptions {
   config::Job job;
+  RunOptions run;
   RunObserver& observer;
-  std::shared_ptr<const scheduler::Clock> clock;
-  scheduler::Time grace;
-  caf::actor node;
+  /// How many nodes are waited for.
+  int nodes = 1;
+  /// Whether they are other processes, which read the job for themselves.
+  bool remote = false;
   /// Is set once, when the run has ended.
   std::shared_ptr<std::promise<Outcome>> outcome;
 };
 
-/// The one who leads a run: starts the workers, extends their permits, audits the width, gathers timings and decides
-/// about the end. Never blocks.
+/// The one who leads a run: waits for the nodes, starts the workers on them, extends their permits, audits the width,
+/// gathers timings and decides about the end. Never blocks.
 caf::behavior driver(caf::event_based_actor* self, DriverOptions options);
 
 }  // namespace tandem::actors

@@ -9,7 +9,7 @@ namespace {
 
 struct Error {
   std::string what;
-  bool consequence = false;
+  Blame blame = Blame::own;
 };
 
 std::optional<Error> error_of(const std::function<void()>& run) {
@@ -17,9 +17,11 @@ std::optional<Error> error_of(const std::function<void()>& run) {
     run();
     return std::nullopt;
   } catch (const Stopped& error) {
-    return Error{error.what(), true};
+    return Error{error.what(), Blame::other};
   } catch (const comm::AbortedError& error) {
-    return Error{error.what(), true};
+    return Error{error.what(), Blame::other};
+  } catch (const comm::CommError& error) {
+    return Error{error.what(), Blame::exchange};
   } catch (const std::exception& error) {
     return Error{error.what()};
   } catch (...) {
@@ -42,7 +44,7 @@ void run_to_end(caf::blocking_actor* self, const caf::actor& driver, const Actor
   actor.report();
   self->send(driver, to_message(actor));
   if (error) {
-    self->send(driver, Failed{actor.kind, actor.rank, actor.step(), error->what, error->consequence});
+    self->send(driver, Failed{actor.kind, actor.rank, actor.step(), error->what, error->blame});
   } else {
     self->send(driver, Finished{actor.kind, actor.rank});
   }

@@ -4,13 +4,23 @@
 
 #include <cstdint>
 #include <string>
+#include <tuple>
 #include <vector>
 
 // Every message between actors, in one list. Each is a struct of its own, small, and can be serialized; gradients and
 // weights never travel in them.
 //
-//   driver  -> node      StartWorkers        spawn these ranks, each with its reducer, and the parameter servers
+// Those that may also go to another process are listed again at the end.
+//
+//   bridge  -> driver    NodeJoined          a host is there to be used
+//   bridge  -> driver    NodeLost            it is gone
+//   bridge  -> node      DriverLost          nobody leads the run any more
+//   anybody -> driver    ProcessEnded        the process of a node on the driver's host
+//   bridge  -> driver    Notice              something to tell the user
+//   driver  -> node      StartWorkers        spawn these ranks, each with its reducer, and these parameter servers
 //   node    -> driver    WorkersStarted      the handles of workers and servers
+//   node    -> driver    Publish             what other nodes' ranks need to know to connect
+//   driver  -> node      Published           the same, to all nodes
 //   worker  -> driver    WorkerReady         its replica is built; what its parameters look like
 //   driver  -> server    StartServing        what the weights are like, once all workers are ready
 //   driver  -> worker    Permit              steps it may compute (scheduler::Permit)
@@ -25,24 +35,95 @@
 //   worker, reducer, server -> driver   Finished   it ended in order
 //   any     -> driver    Failed              it ended with an error
 //   driver  -> node      Abort               unblock and end everyone on this host
+//   driver  -> node      RunOver             nobody is needed any more
 //   node    -> worker, reducer, server  Stop       end now
 //   worker  -> reducer   Stop                no gradient follows
 //   anybody -> driver    Interrupt           end the run in order
 //   anybody -> driver    CutShort            end the run at once
-//   driver  -> driver    GraceOver           who has not ended by now is stuck
+//   driver  -> driver    GraceOver           who has not ended by now is stuck; node -> node as well
+//   driver  -> driver    Look                look whether all goes on
 namespace tandem::actors {
 
 enum class ActorKind : std::uint8_t { worker, reducer, parameter_server, node, driver };
 const char* name(ActorKind kind);
 
+/// An actor's handle in a message that may go to another process, where it becomes one that leads back here. (CAF's own
+/// way of doing that needs its network layer.)
+struct Handle {
+  caf::actor actor;
+};
+
+/// Of a process that takes a message in: finds the sending process's actors.
+class ForeignActors {
+ public:
+  virtual ~ForeignActors() = default;
+  virtual caf::actor find(caf::actor_id id) = 0;
+};
+
+namespace detail {
+
+/// Makes `actor` one that a message from elsewhere may be for.
+void expose(const caf::actor& actor);
+/// By `context`, which must be a ForeignActors.
+caf::error find(caf::actor& actor, caf::actor_id id, caf::execution_unit* context);
+
+}  // namespace detail
+
+/// A process that actors may be spawned in.
+struct NodeJoined {
+  caf::actor node;
+  std::string name;  ///< as it calls itself; several may have the same
+  std::string text;  ///< for people: "node h2 (host gpu2, pid 4711)"
+  std::int64_t pid = 0;
+  std::uint32_t cores = 0;
+  std::uint64_t memory = 0;  ///< bytes
+  std::uint32_t devices = 0;
+};
+
+struct NodeLost {
+  caf::actor node;
+  std::string reason;
+};
+
+struct ProcessEnded {
+  std::int64_t pid = 0;
+  std::string how;
+};
+
+struct DriverLost {
+  std::string reason;
+};
+
+struct Notice {
+  std::string text;
+};
+
 struct StartWorkers {
+  std::string job;        ///< in TOML; empty where driver and node are one process
+  std::string group;      ///< names the ranks' group; no two runs have the same
+  std::int32_t node = 0;  ///< which of the nodes this is
   std::int32_t first_rank = 0;
   std::int32_t count = 0;
+  std::vector<std::int32_t> servers;
+  std::vector<std::int32_t> places;  ///< the node of each worker in rank order, and then of each server
+  bool evaluate = true;
+  std::uint64_t spans_kept = 0;
+};
+
+struct Publish {
+  std::string key;
+  std::string value;  ///< bytes
+};
+
+struct Published {
+  std::string key;
+  std::string value;
 };
 
 struct WorkersStarted {
-  std::vector<caf::actor> workers;  ///< in rank order
-  std::vector<caf::actor> servers;
+  std::int32_t node = 0;
+  std::vector<Handle> workers;  ///< in rank order
+  std::vector<Handle> servers;  ///< in the order asked for
 };
 
 struct WorkerReady {
@@ -145,12 +226,19 @@ struct Finished {
   std::int32_t rank = 0;
 };
 
+/// Whose fault an error is, as far as the actor that has it knows.
+enum class Blame : std::uint8_t {
+  own,       ///< its own
+  exchange,  ///< it saw it in an exchange; another may have caused it
+  other,     ///< it was ended because of an error elsewhere
+};
+
 struct Failed {
   ActorKind actor = ActorKind::worker;
   std::int32_t rank = 0;
   std::int64_t step = -1;  ///< -1 before the first
   std::string what;
-  bool consequence = false;  ///< of an error elsewhere
+  Blame blame = Blame::own;
 };
 
 struct Abort {
@@ -159,19 +247,61 @@ struct Abort {
 struct Stop {
   std::string reason;
 };
+struct RunOver {
+  std::string failure;  ///< what went wrong, the cause first; empty if nothing did
+};
 struct Interrupt {};
 struct CutShort {
   std::string reason;
 };
 struct GraceOver {};
+struct Look {};
 
 template <class Inspector>
+auto inspect(Inspector& f, Handle& x) {
+  caf::actor_id id = x.actor ? x.actor.id() : caf::invalid_actor_id;
+  const auto save = [&]() -> caf::error {
+    if (x.actor) detail::expose(x.actor);
+    return caf::none;
+  };
+  const auto load = [&] { return detail::find(x.actor, id, caf::context_of(&f)); };
+  return f(id, caf::meta::load_callback(load), caf::meta::save_callback(save));
+}
+template <class Inspector>
+auto inspect(Inspector& f, NodeJoined& x) {
+  return f(x.node, x.name, x.text, x.pid, x.cores, x.memory, x.devices);
+}
+template <class Inspector>
+auto inspect(Inspector& f, NodeLost& x) {
+  return f(x.node, x.reason);
+}
+template <class Inspector>
+auto inspect(Inspector& f, ProcessEnded& x) {
+  return f(x.pid, x.how);
+}
+template <class Inspector>
+auto inspect(Inspector& f, DriverLost& x) {
+  return f(x.reason);
+}
+template <class Inspector>
+auto inspect(Inspector& f, Notice& x) {
+  return f(x.text);
+}
+template <class Inspector>
 auto inspect(Inspector& f, StartWorkers& x) {
-  return f(x.first_rank, x.count);
+  return f(x.job, x.group, x.node, x.first_rank, x.count, x.servers, x.places, x.evaluate, x.spans_kept);
+}
+template <class Inspector>
+auto inspect(Inspector& f, Publish& x) {
+  return f(x.key, x.value);
+}
+template <class Inspector>
+auto inspect(Inspector& f, Published& x) {
+  return f(x.key, x.value);
 }
 template <class Inspector>
 auto inspect(Inspector& f, WorkersStarted& x) {
-  return f(x.workers, x.servers);
+  return f(x.node, x.workers, x.servers);
 }
 template <class Inspector>
 auto inspect(Inspector& f, WorkerReady& x) {
@@ -236,7 +366,7 @@ auto inspect(Inspector& f, Finished& x) {
 }
 template <class Inspector>
 auto inspect(Inspector& f, Failed& x) {
-  return f(x.actor, x.rank, x.step, x.what, x.consequence);
+  return f(x.actor, x.rank, x.step, x.what, x.blame);
 }
 template <class Inspector>
 auto inspect(Inspector& f, Abort& x) {
@@ -245,6 +375,10 @@ auto inspect(Inspector& f, Abort& x) {
 template <class Inspector>
 auto inspect(Inspector& f, Stop& x) {
   return f(x.reason);
+}
+template <class Inspector>
+auto inspect(Inspector& f, RunOver& x) {
+  return f(x.failure);
 }
 template <class Inspector>
 auto inspect(Inspector& f, Interrupt&) {
@@ -258,11 +392,29 @@ template <class Inspector>
 auto inspect(Inspector& f, GraceOver&) {
   return f();
 }
+template <class Inspector>
+auto inspect(Inspector& f, Look&) {
+  return f();
+}
+
+/// What goes from the driver's process to a node's, and back: all that a bridge carries. A message is known by its
+/// place in the list, so a change of a list, or of a message in it, is a change of comm::control::wire_format.
+using MessagesToNode = std::tuple<StartWorkers, StartServing, Permit, Published, Abort, RunOver>;
+using MessagesToDriver =
+    std::tuple<WorkersStarted, WorkerReady, IterationReport, EvaluationReport, Spans, Finished, Failed, Publish>;
 
 }  // namespace tandem::actors
 
 CAF_BEGIN_TYPE_ID_BLOCK(tandem, first_custom_type_id)
+CAF_ADD_TYPE_ID(tandem, (tandem::actors::Handle))
+CAF_ADD_TYPE_ID(tandem, (tandem::actors::NodeJoined))
+CAF_ADD_TYPE_ID(tandem, (tandem::actors::NodeLost))
+CAF_ADD_TYPE_ID(tandem, (tandem::actors::ProcessEnded))
+CAF_ADD_TYPE_ID(tandem, (tandem::actors::DriverLost))
+CAF_ADD_TYPE_ID(tandem, (tandem::actors::Notice))
 CAF_ADD_TYPE_ID(tandem, (tandem::actors::StartWorkers))
+CAF_ADD_TYPE_ID(tandem, (tandem::actors::Publish))
+CAF_ADD_TYPE_ID(tandem, (tandem::actors::Published))
 CAF_ADD_TYPE_ID(tandem, (tandem::actors::WorkersStarted))
 CAF_ADD_TYPE_ID(tandem, (tandem::actors::WorkerReady))
 CAF_ADD_TYPE_ID(tandem, (tandem::actors::StartServing))
@@ -282,7 +434,9 @@ CAF_ADD_TYPE_ID(tandem, (tandem::actors::Finished))
 CAF_ADD_TYPE_ID(tandem, (tandem::actors::Failed))
 CAF_ADD_TYPE_ID(tandem, (tandem::actors::Abort))
 CAF_ADD_TYPE_ID(tandem, (tandem::actors::Stop))
+CAF_ADD_TYPE_ID(tandem, (tandem::actors::RunOver))
 CAF_ADD_TYPE_ID(tandem, (tandem::actors::Interrupt))
 CAF_ADD_TYPE_ID(tandem, (tandem::actors::CutShort))
 CAF_ADD_TYPE_ID(tandem, (tandem::actors::GraceOver))
+CAF_ADD_TYPE_ID(tandem, (tandem::actors::Look))
 CAF_END_TYPE_ID_BLOCK(tandem)

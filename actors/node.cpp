@@ -1,13 +1,13 @@
 #include "actors/node.h"
 
 #include <map>
+#include <span>
 
+#include "actors/local_ranks.h"
 #include "actors/messages.h"
 #include "actors/parameter_server.h"
 #include "actors/reducer.h"
 #include "actors/worker.h"
-#include "comm/in_process.h"
-#include "comm/message_mean.h"
 
 namespace tandem::actors {
 namespace {
@@ -25,6 +25,8 @@ models::Prediction prediction(config::Correction correction) {
   throw std::logic_error("unknown correction");
 }
 
+std::span<const std::byte> bytes_of(const std::string& text) { return std::as_bytes(std::span(text)); }
+
 class Node {
  public:
   Node(caf::event_based_actor* self, NodeOptions options) : self_(self), options_(std::move(options)) {
@@ -34,22 +36,49 @@ class Node {
   // Stays alive whatever goes wrong: abort() must reach those that have been spawned.
   void start(const StartWorkers& order) {
     driver_ = caf::actor_cast<caf::actor>(self_->current_sender());
+    node_ = order.node;
     try {
-      join_ranks();
+      NodeJob prepared = options_.prepare(order.job, order.count);
+      job_ = std::move(prepared.job);
+      replicas_ = std::move(prepared.replicas);
+      join_ranks(order);
       WorkersStarted started;
-      for (int server = 0; server < servers(); ++server) started.servers.push_back(spawn_server(server));
+      started.node = order.node;
+      for (const int server : order.servers) started.servers.push_back({spawn_server(server, order)});
       for (int rank = order.first_rank; rank < order.first_rank + order.count; ++rank) {
-        started.workers.push_back(spawn_worker(rank));
+        started.workers.push_back({spawn_worker(rank, order)});
       }
       self_->send(driver_, started);
     } catch (const std::exception& error) {
-      self_->send(driver_, Failed{ActorKind::node, 0, -1, error.what(), false});
+      self_->send(driver_, Failed{ActorKind::node, node_, -1, error.what(), Blame::own});
     }
   }
 
+  void published(const Published& message) {
+    if (store_) store_->put(message.key, bytes_of(message.value));
+  }
+
   void abort(const std::string& reason) {
-    if (!ranks_.empty()) ranks_.front()->abort(reason);
+    if (ranks_) ranks_->abort(reason);
     for (const auto& [address, child] : children_) self_->send(caf::actor_cast<caf::actor>(child.handle), Stop{reason});
+  }
+
+  // No other message of the driver's is of interest after this one.
+  void end(const std::string& failure, bool driver_lost) {
+    if (over_) return;
+    over_ = true;
+    outcome_.driver_lost = driver_lost;
+    if (!failure.empty()) {
+      outcome_.failure = failure;
+      abort(failure);
+    }
+    if (children_.empty()) return quit();
+    self_->delayed_send(self_, options_.grace, GraceOver{});
+  }
+
+  void grace_over() {
+    outcome_.stuck = true;
+    quit();
   }
 
  private:
@@ -59,64 +88,60 @@ class Node {
     caf::actor handle;
   };
 
-  bool has_servers() const { return config::has_parameter_servers(options_.job.topology.kind); }
-  int servers() const { return has_servers() ? options_.job.topology.servers : 0; }
+  bool has_servers() const { return config::has_parameter_servers(job_.topology.kind); }
 
-  // Workers in rank order, and then parameter servers.
-  void join_ranks() {
-    const config::Job& job = options_.job;
-    comm::InProcessOptions group;
-    group.size = job.training.workers + servers();
-    group.results_kept = job.topology.width;
-    group.deadline =
-        std::chrono::duration_cast<comm::Duration>(std::chrono::duration<double>(job.run.exchange_timeout_seconds));
-    ranks_ = comm::make_in_process_group(group);
-    if (job.topology.algorithm == config::Algorithm::native) return;
-    for (auto& end : ranks_) {
-      end = comm::with_message_mean(
-          std::move(end),
-          {.algorithm = job.topology.algorithm, .codec = job.topology.codec, .results_kept = job.topology.width});
-    }
+  void join_ranks(const StartWorkers& order) {
+    store_ =
+        std::make_shared<PublishedStore>([driver = driver_](const std::string& key, std::span<const std::byte> value) {
+          caf::anon_send(driver, Publish{key, std::string(reinterpret_cast<const char*>(value.data()), value.size())});
+        });
+    LocalRanksOptions ranks;
+    ranks.job = job_;
+    ranks.places.assign(order.places.begin(), order.places.end());
+    ranks.node = order.node;
+    ranks.name = options_.name;
+    ranks.group = order.group;
+    if (options_.address) ranks.address = options_.address(job_.cluster.interface);
+    ranks_ = std::make_shared<LocalRanks>(std::move(ranks), store_);
   }
 
-  caf::actor spawn_worker(int rank) {
-    const config::Job& job = options_.job;
-    const auto slots = std::make_shared<GradientSlots>(job.topology.width);
+  caf::actor spawn_worker(int rank, const StartWorkers& order) {
+    const auto slots = std::make_shared<GradientSlots>(job_.topology.width);
     ReducerOptions reducing;
     reducing.rank = rank;
-    reducing.job = job;
-    reducing.ranks = ranks_[static_cast<std::size_t>(rank)].get();
+    reducing.job = job_;
+    reducing.ranks = ranks_.get();
     reducing.slots = slots;
-    reducing.clock = options_.run.clock;
-    reducing.spans_kept = options_.run.spans_kept;
+    reducing.clock = options_.clock;
+    reducing.spans_kept = order.spans_kept;
     reducing.driver = driver_;
     WorkerOptions working;
     working.rank = rank;
-    working.world_size = job.training.workers;
-    working.width = job.topology.width;
-    working.prediction = prediction(job.topology.correction);
+    working.world_size = job_.training.workers;
+    working.width = job_.topology.width;
+    working.prediction = prediction(job_.topology.correction);
     working.adopts = has_servers();
-    working.ends_apart = !config::is_synchronous(job.topology);
+    working.ends_apart = !config::is_synchronous(job_.topology);
     working.brings_state = has_servers() && rank == 0;
     working.pulls_to_evaluate = has_servers() && working.prediction != models::Prediction::none;
-    working.evaluate_epochs = options_.run.evaluate && job.run.evaluate_epochs;
-    working.evaluate_end = options_.run.evaluate;
-    working.replicas = options_.replicas;
+    working.evaluate_epochs = order.evaluate && job_.run.evaluate_epochs;
+    working.evaluate_end = order.evaluate;
+    working.replicas = replicas_;
     working.slots = slots;
-    working.clock = options_.run.clock;
-    working.spans_kept = options_.run.spans_kept;
+    working.clock = options_.clock;
+    working.spans_kept = order.spans_kept;
     working.driver = driver_;
     working.reducer = spawn_and_watch(ActorKind::reducer, rank, reducer, reducing);
     return spawn_and_watch(ActorKind::worker, rank, worker, working);
   }
 
-  caf::actor spawn_server(int index) {
+  caf::actor spawn_server(int index, const StartWorkers& order) {
     ParameterServerOptions serving;
     serving.index = index;
-    serving.job = options_.job;
-    serving.ranks = ranks_[static_cast<std::size_t>(options_.job.training.workers + index)].get();
-    serving.clock = options_.run.clock;
-    serving.spans_kept = options_.run.spans_kept;
+    serving.job = job_;
+    serving.ranks = ranks_.get();
+    serving.clock = options_.clock;
+    serving.spans_kept = order.spans_kept;
     serving.driver = driver_;
     return spawn_and_watch(ActorKind::parameter_server, index, parameter_server, serving);
   }
@@ -140,17 +165,31 @@ class Node {
     const auto child = children_.find(down.source);
     if (child == children_.end()) return;
     if (down.reason && down.reason != caf::exit_reason::normal) {
-      self_->send(driver_,
-                  Failed{child->second.kind, child->second.rank, -1, "ended: " + caf::to_string(down.reason), false});
+      self_->send(driver_, Failed{child->second.kind, child->second.rank, -1, "ended: " + caf::to_string(down.reason),
+                                  Blame::own});
     }
     children_.erase(child);
+    if (over_ && children_.empty()) quit();
+  }
+
+  void quit() {
+    if (!ended_) options_.outcome->set_value(outcome_);
+    ended_ = true;
+    self_->quit();
   }
 
   caf::event_based_actor* self_;
   NodeOptions options_;
   caf::actor driver_;
-  std::vector<std::unique_ptr<comm::Communicator>> ranks_;
+  int node_ = 0;
+  config::Job job_;
+  models::ReplicaFactory replicas_;
+  std::shared_ptr<PublishedStore> store_;
+  std::shared_ptr<LocalRanks> ranks_;
   std::map<caf::actor_addr, Child> children_;
+  NodeEnd outcome_;
+  bool over_ = false;
+  bool ended_ = false;
 };
 
 }  // namespace
@@ -159,7 +198,11 @@ caf::behavior node(caf::event_based_actor* self, NodeOptions options) {
   const auto state = std::make_shared<Node>(self, std::move(options));
   return {
       [=](const StartWorkers& order) { state->start(order); },
+      [=](const Published& message) { state->published(message); },
       [=](const Abort& message) { state->abort(message.reason); },
+      [=](const RunOver& message) { state->end(message.failure, false); },
+      [=](const DriverLost& message) { state->end(message.reason, true); },
+      [=](GraceOver) { state->grace_over(); },
   };
 }
 

@@ -34,7 +34,6 @@ class ParameterServer {
       : self_(self),
         options_(options),
         job_(options.job),
-        ranks_(*options.ranks),
         gate_({.workers = job_.training.workers,
                .width = job_.topology.width,
                .bound = config::is_synchronous(job_.topology) ? job_.topology.width - 1 : job_.topology.staleness}),
@@ -43,6 +42,7 @@ class ParameterServer {
         spans_(options.spans_kept) {}
 
   void run() {
+    ranks_ = &options_.ranks->end(job_.training.workers + options_.index);
     self_->receive([&](const StartServing& start) { begin(start); },
                    [&](const Stop& stop) { throw Stopped(stop.reason); });
     while (left_ < job_.training.workers) take(next_request());
@@ -74,8 +74,8 @@ class ParameterServer {
     shard_.emplace(job_, rate, place);
     std::vector<float> state(place.size);
     const int bringer = 0;
-    ranks_.receive_any({&bringer, 1}, static_cast<std::uint32_t>(Tag::initial_state),
-                       std::as_writable_bytes(std::span(state)), comm::longest_wait);
+    ranks_->receive_any({&bringer, 1}, static_cast<std::uint32_t>(Tag::initial_state),
+                        std::as_writable_bytes(std::span(state)), comm::longest_wait);
     shard_->begin_with(state);
   }
 
@@ -104,11 +104,11 @@ class ParameterServer {
     const std::vector<int> expected = expected_workers();
     const std::optional<Time> waits_since = waiting_since();
     const Time begin = now();
-    const comm::Duration limit = waits_since ? ranks_.deadline() - (begin - *waits_since) : comm::longest_wait;
+    const comm::Duration limit = waits_since ? ranks_->deadline() - (begin - *waits_since) : comm::longest_wait;
     RequestHeader request;
     try {
-      const int worker = ranks_.receive_any(expected, static_cast<std::uint32_t>(Tag::request),
-                                            comm::writable_bytes_of(request), std::max(limit, comm::Duration::zero()));
+      const int worker = ranks_->receive_any(expected, static_cast<std::uint32_t>(Tag::request),
+                                             comm::writable_bytes_of(request), std::max(limit, comm::Duration::zero()));
       at(worker).request = request;
       last_request_ = now();
       spans_.record(Phase::wait, step_, begin, now());
@@ -117,7 +117,7 @@ class ParameterServer {
       const std::vector<int> late = gate_.holds_any() ? gate_.slowest() : expected;
       throw comm::DeadlineError(fmt::format("{} did not come in time: others waited {:.3f} s, {:.3f} s are allowed",
                                             comm::ranks_text(late), scheduler::seconds(now() - *waits_since),
-                                            scheduler::seconds(ranks_.deadline())));
+                                            scheduler::seconds(ranks_->deadline())));
     }
   }
 
@@ -175,7 +175,7 @@ class ParameterServer {
     if (request.size == size && request.codec == static_cast<std::uint8_t>(job_.topology.codec)) return;
     const std::string flaw = fmt::format("rank {} sent a gradient of {} values with codec number {}, not of {} with {}",
                                          worker, request.size, request.codec, size, name(job_.topology.codec));
-    ranks_.abort(flaw);
+    ranks_->abort(flaw);
     throw comm::CommError(flaw);
   }
 
@@ -213,7 +213,7 @@ class ParameterServer {
     const int first = job_.training.workers;
     for (int server = 0; server < job_.topology.servers; ++server) {
       if (server != options_.index) {
-        ranks_.send(first + server, static_cast<std::uint32_t>(Tag::part_of_mean), comm::bytes_of(own));
+        ranks_->send(first + server, static_cast<std::uint32_t>(Tag::part_of_mean), comm::bytes_of(own));
       }
     }
     double squared_norm = 0;
@@ -229,19 +229,19 @@ class ParameterServer {
   void give(int worker, const AnswerHeader& header, std::span<const float> state) {
     const Time begin = now();
     at(worker).waits_since.reset();
-    ranks_.send(worker, static_cast<std::uint32_t>(Tag::answer), comm::bytes_of(header));
-    ranks_.send(worker, static_cast<std::uint32_t>(Tag::state), std::as_bytes(state));
+    ranks_->send(worker, static_cast<std::uint32_t>(Tag::answer), comm::bytes_of(header));
+    ranks_->send(worker, static_cast<std::uint32_t>(Tag::state), std::as_bytes(state));
     spans_.record(Phase::exchange, header.step, begin, now());
   }
 
   void receive(int from, Tag tag, std::span<std::byte> data) {
-    ranks_.receive(from, static_cast<std::uint32_t>(tag), data);
+    ranks_->receive(from, static_cast<std::uint32_t>(tag), data);
   }
 
   caf::blocking_actor* self_;
   const ParameterServerOptions& options_;
   const config::Job& job_;
-  comm::Communicator& ranks_;
+  comm::Communicator* ranks_ = nullptr;  // once connected
   std::optional<ServerShard> shard_;
   StalenessGate gate_;
   std::vector<Worker> workers_;

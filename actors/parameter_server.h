@@ -4,7 +4,7 @@
 
 #include <memory>
 
-#include "comm/communicator.h"
+#include "actors/local_ranks.h"
 #include "config/job.h"
 #include "scheduler/clock.h"
 
@@ -14,8 +14,8 @@ struct ParameterServerOptions {
   /// Which part of the weights it holds, 0 to topology.servers - 1.
   int index = 0;
   config::Job job;
-  /// This server's end of the group of workers and, after them, servers; outlives the actor.
-  comm::Communicator* ranks = nullptr;
+  /// Of this process; outlives the actor. Servers come after the workers.
+  LocalRanks* ranks = nullptr;
   std::shared_ptr<const scheduler::Clock> clock;
   std::size_t spans_kept = 0;
   caf::actor driver;

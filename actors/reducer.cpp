@@ -17,6 +17,7 @@ class Reducer {
       : self_(self), options_(options), spans_(options.spans_kept) {}
 
   void run() {
+    ranks_ = &options_.ranks->end(options_.rank);
     bool stopped = false;
     self_
         ->do_receive([&](const SlotsReady&) { make_exchange(); },
@@ -31,20 +32,19 @@ class Reducer {
  private:
   void make_exchange() {
     GradientSlots& slots = *options_.slots;
-    slots.exchange = topology(options_.job.topology.kind)
-                         .make_exchange({.job = options_.job,
-                                         .ranks = options_.ranks,
-                                         .replica = std::move(slots.replica),
-                                         .clock = options_.clock});
+    slots.exchange =
+        topology(options_.job.topology.kind)
+            .make_exchange(
+                {.job = options_.job, .ranks = ranks_, .replica = std::move(slots.replica), .clock = options_.clock});
   }
 
   void exchange(comm::Step step) {
     step_ = step;
     const Time begin = options_.clock->now();
     GradientSlot& slot = options_.slots->of(step);
-    const std::uint64_t sent_before = options_.ranks->bytes_sent();
+    const std::uint64_t sent_before = ranks_->bytes_sent();
     slot.update = options_.slots->exchange->exchange({step, slot.gradient, slot.weight});
-    slot.bytes_sent = options_.ranks->bytes_sent() - sent_before;
+    slot.bytes_sent = ranks_->bytes_sent() - sent_before;
     const Time end = options_.clock->now();
     slot.exchange = end - begin;
     record(slot.update, begin, end);
@@ -71,6 +71,7 @@ class Reducer {
   caf::blocking_actor* self_;
   const ReducerOptions& options_;
   scheduler::SpanRecorder spans_;
+  comm::Communicator* ranks_ = nullptr;  // once connected
   comm::Step step_ = -1;
 };
 

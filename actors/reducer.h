@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "actors/gradient_slots.h"
+#include "actors/local_ranks.h"
 #include "config/job.h"
 #include "scheduler/clock.h"
 
@@ -13,8 +14,8 @@ namespace tandem::actors {
 struct ReducerOptions {
   int rank = 0;
   config::Job job;
-  /// This rank's end of the group of workers and, after them, parameter servers; outlives the actor.
-  comm::Communicator* ranks = nullptr;
+  /// Of this process; outlives the actor.
+  LocalRanks* ranks = nullptr;
   std::shared_ptr<GradientSlots> slots;
   std::shared_ptr<const scheduler::Clock> clock;
   std::size_t spans_kept = 0;

@@ -2,23 +2,17 @@
 
 #include <caf/all.hpp>
 
+#include <stdexcept>
+
 #include "actors/driver.h"
 #include "actors/messages.h"
 #include "actors/node.h"
+#include "actors/system.h"
 #include "actors/thread_count.h"
 #include "scheduler/stability.h"
 
 namespace tandem::actors {
 namespace {
-
-// CAF's default scheduler steals work by polling, which eats a core; driver and node need little.
-struct SystemConfig : caf::actor_system_config {
-  SystemConfig() {
-    add_message_types<caf::id_block::tandem>();
-    set("scheduler.policy", caf::atom("sharing"));
-    set("scheduler.max-threads", 2);
-  }
-};
 
 std::vector<std::string> warnings(const config::Job& job) {
   std::vector<std::string> warnings = scheduler::staleness_warnings(job);
@@ -32,36 +26,45 @@ std::vector<std::string> warnings(const config::Job& job) {
 }  // namespace
 
 struct LocalRun::Impl {
-  std::unique_ptr<SystemConfig> config = std::make_unique<SystemConfig>();
-  std::unique_ptr<caf::actor_system> system = std::make_unique<caf::actor_system>(*config);
+  System system;
   std::shared_ptr<ThreadCount> threads = std::make_shared<ThreadCount>();
-  caf::actor node;
   caf::actor driver;
   std::future<Outcome> outcome;
 
   void take_down(const Outcome& end) {
-    if (!end.stuck) {
-      caf::anon_send_exit(node, caf::exit_reason::user_shutdown);
-      // Every actor that ends leaves an event for the system's clock, whose queue holds 63. The system's destructor
-      // would stop the clock first, and wait for ever for the actors beyond that.
-      threads->await_none();
-      return;
-    }
+    // Every actor that ends leaves an event for the system's clock, whose queue holds 63. The system's destructor
+    // would stop the clock first, and wait for ever for the actors beyond that.
+    if (!end.stuck) return threads->await_none();
     // Actors that are stuck hold on to the system, and to what their node owns: neither can be taken down under them.
-    (void)system.release();
-    (void)config.release();
+    system.abandon();
   }
 };
 
 LocalRun::LocalRun(const config::Job& job, models::ReplicaFactory replicas, RunObserver& observer,
                    const RunOptions& options)
     : impl_(std::make_unique<Impl>()) {
+  if (job.topology.server_node) {
+    throw std::runtime_error("topology.server_node is \"" + *job.topology.server_node +
+                             "\", but this run has no nodes: all its actors are in one process");
+  }
   for (const std::string& warning : warnings(job)) observer.on_warning(warning);
   auto outcome = std::make_shared<std::promise<Outcome>>();
   impl_->outcome = outcome->get_future();
-  impl_->node = impl_->system->spawn(node, NodeOptions{job, std::move(replicas), options, impl_->threads});
-  impl_->driver = impl_->system->spawn(
-      driver, DriverOptions{job, observer, options.clock, options.grace, impl_->node, std::move(outcome)});
+  caf::actor_system& actors = impl_->system.actors();
+  NodeOptions hosting;
+  hosting.prepare = [job, replicas = std::move(replicas)](const std::string&, int) { return NodeJob{job, replicas}; };
+  hosting.clock = options.clock;
+  hosting.grace = options.grace;
+  hosting.threads = impl_->threads;
+  hosting.outcome = std::make_shared<std::promise<NodeEnd>>();
+  const caf::actor host = actors.spawn(node, std::move(hosting));
+  impl_->driver = actors.spawn(driver, DriverOptions{.job = job,
+                                                     .run = options,
+                                                     .observer = observer,
+                                                     .nodes = 1,
+                                                     .remote = false,
+                                                     .outcome = std::move(outcome)});
+  caf::anon_send(impl_->driver, NodeJoined{host, "", "", 0, 0, 0, 0});
 }
 
 LocalRun::~LocalRun() {

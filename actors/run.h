@@ -40,13 +40,15 @@ struct TestResult {
 };
 
 /// Watches a run. on_warning is called before the run starts, on the thread that makes it; the others on the driver's
-/// thread, one call at a time. Must not block for long. An exception ends the run.
+/// thread, one call at a time. Must not block for long. An exception ends the run. on_notice tells what happens around
+/// the run: nodes that join, strangers that are refused, where it hangs.
 class RunObserver {
  public:
   virtual ~RunObserver() = default;
   virtual void on_progress(const Progress& progress) = 0;
   virtual void on_test(const TestResult& result) = 0;
   virtual void on_warning(const std::string& text) = 0;
+  virtual void on_notice(const std::string&) {}
 };
 
 /// The run in figures. Durations are of all workers together.
@@ -96,28 +98,39 @@ struct RunOptions {
   bool evaluate = true;
   /// Spans that are kept of each actor.
   std::size_t spans_kept = 1 << 16;
-  /// How long actors may take to end once a run has failed or was cut short.
+  /// How long actors may take to end once a run has failed, and once it was cut short.
   scheduler::Time grace = std::chrono::seconds(3);
+  scheduler::Time cut_short_grace = std::chrono::seconds(1);
   std::shared_ptr<const scheduler::Clock> clock = std::make_shared<scheduler::SteadyClock>();
 };
 
-/// One run of a job: all its actors in this process, started by the constructor. Not copyable.
-class LocalRun {
+/// One run of a job.
+class Run {
+ public:
+  virtual ~Run() = default;
+
+  /// Waits for the end. Throws RunError if the run failed. To be called once.
+  virtual RunSummary wait() = 0;
+
+  /// Ends the run in order: all workers stop after the same step (ps-async: each after its own), with all their updates
+  /// applied. From any thread.
+  virtual void interrupt() = 0;
+  /// Ends the run at once: collectives are aborted, what is in flight is lost. From any thread, also after interrupt().
+  virtual void cut_short(const std::string& reason) = 0;
+};
+
+/// A run with all its actors in this process, started by the constructor.
+class LocalRun final : public Run {
  public:
   /// `observer` must outlive this.
   LocalRun(const config::Job& job, models::ReplicaFactory replicas, RunObserver& observer,
            const RunOptions& options = {});
   /// Cuts the run short if wait() was not called.
-  ~LocalRun();
+  ~LocalRun() override;
 
-  /// Waits for the end. Throws RunError if the run failed. To be called once.
-  RunSummary wait();
-
-  /// Ends the run in order: all workers stop after the same step (ps-async: each after its own), with all their updates
-  /// applied. From any thread.
-  void interrupt();
-  /// Ends the run at once: collectives are aborted, what is in flight is lost. From any thread, also after interrupt().
-  void cut_short(const std::string& reason);
+  RunSummary wait() override;
+  void interrupt() override;
+  void cut_short(const std::string& reason) override;
 
  private:
   struct Impl;

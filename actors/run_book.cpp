@@ -40,11 +40,16 @@ scheduler::Pace pace_of(const config::Topology& topology) {
 // Those of which there may be several, and for whose end the run waits.
 bool has_rank(ActorKind kind) { return kind != ActorKind::node && kind != ActorKind::driver; }
 
-std::string describe(const Failed& failure) {
-  const std::string where =
-      has_rank(failure.actor) ? fmt::format("{} {}", name(failure.actor), failure.rank) : name(failure.actor);
-  const std::string when = failure.step < 0 ? "" : fmt::format(" at step {}", failure.step);
-  return fmt::format("{}{}: {}", where, when, failure.what);
+std::string listed(const std::vector<std::string>& items) {
+  std::string text;
+  for (const std::string& item : items) text += (text.empty() ? "" : ", ") + item;
+  return text;
+}
+
+// A step that takes longer than others is no hang yet.
+Time hang_patience(const scheduler::DurationHistogram& steps) {
+  constexpr Time least = std::chrono::seconds(10);
+  return steps.count() == 0 ? least : std::max(least, 10 * steps.quantile(0.99));
 }
 
 }  // namespace
@@ -61,7 +66,10 @@ RunBook::RunBook(const config::Job& job, RunObserver& observer, std::shared_ptr<
       clock_(std::move(clock)),
       created_(clock_->now()),
       steps_of_(static_cast<std::size_t>(job.training.workers)),
+      heard_of_(static_cast<std::size_t>(job.training.workers)),
       evaluating_(static_cast<std::size_t>(job.training.workers)) {}
+
+void RunBook::expect(ActorKind kind, int rank, const std::string& node) { expected_[{kind, rank}] = node; }
 
 void RunBook::ready(const WorkerReady& worker) {
   if (!ready_.empty()) compare(ready_.begin()->second, worker);
@@ -80,6 +88,7 @@ void RunBook::start() {
   options.width = job_.topology.width;
   permits_.emplace(workers(), pace_of(job_.topology), options);
   started_ = heard_ = clock_->now();
+  std::fill(heard_of_.begin(), heard_of_.end(), started_);
 }
 
 StartServing RunBook::serving() const {
@@ -123,6 +132,7 @@ void RunBook::count(int rank, const Iteration& iteration) {
   if (!iteration.computed) return;
   if (iteration.step_ns >= 0) add_step(iteration);
   steps_of_[static_cast<std::size_t>(rank)] = iteration.step + 1;
+  heard_of_[static_cast<std::size_t>(rank)] = heard_;
   summary_.samples += iteration.samples;
   since_report_.add(iteration.samples, iteration.loss_sum, iteration.correct);
   add_to_epoch(iteration);
@@ -209,7 +219,11 @@ void RunBook::spans(const Spans& spans) {
   tracks_[{spans.rank, spans.actor}] = std::move(track);
 }
 
-bool RunBook::all_ended() const { return static_cast<int>(ended_.size()) == 2 * workers() + servers(); }
+bool RunBook::all_ended() const {
+  if (expected_.empty()) return has_failed();
+  return std::all_of(expected_.begin(), expected_.end(),
+                     [this](const auto& actor) { return ended_.contains(actor.first); });
+}
 
 void RunBook::finished(const Finished& actor) {
   ended_.emplace(actor.actor, actor.rank);
@@ -219,6 +233,62 @@ void RunBook::finished(const Finished& actor) {
 void RunBook::failed(const Failed& actor) {
   if (has_rank(actor.actor)) ended_.emplace(actor.actor, actor.rank);
   failures_.push_back(actor);
+}
+
+void RunBook::lost(const std::string& node, const std::string& reason) {
+  std::vector<std::string> ranks;
+  bool needed = false;
+  for (const auto& [actor, process] : expected_) {
+    if (process != node) continue;
+    needed |= ended_.insert(actor).second;
+    const auto& [kind, rank] = actor;
+    if (kind == ActorKind::worker) {
+      ranks.push_back(fmt::format("rank {} at step {}", rank, steps_of_[static_cast<std::size_t>(rank)]));
+    } else if (kind == ActorKind::parameter_server) {
+      ranks.push_back(fmt::format("parameter server {}", rank));
+    }
+  }
+  if (!needed) return;
+  failures_.push_back(
+      {ActorKind::node, 0, -1, fmt::format("{} with {} is lost: {}", node, listed(ranks), reason), Blame::own});
+}
+
+std::optional<std::string> RunBook::hang() {
+  if (!started() || has_failed() || all_ended()) return std::nullopt;
+  if (heard_ != hang_told_) {
+    hang_told_ = heard_;
+    hang_patience_ = hang_patience(summary_.step);
+  }
+  const Time quiet = clock_->now() - heard_;
+  if (quiet < hang_patience_) return std::nullopt;
+  hang_patience_ = 2 * quiet;
+  return fmt::format("nobody has reported for {:.0f} s: {}", scheduler::seconds(quiet), standing());
+}
+
+// "rank 0 has been at step 12 for 3.1 s"
+std::string RunBook::standing() const {
+  std::vector<std::string> ranks;
+  for (int rank = 0; rank < workers(); ++rank) {
+    if (ended_.contains({ActorKind::worker, rank})) continue;
+    const auto place = expected_.find({ActorKind::worker, rank});
+    const std::string node = place == expected_.end() || place->second.empty() ? "" : " (" + place->second + ")";
+    ranks.push_back(fmt::format("rank {}{} at step {} for {:.1f} s", rank, node,
+                                steps_of_[static_cast<std::size_t>(rank)],
+                                scheduler::seconds(clock_->now() - heard_of_[static_cast<std::size_t>(rank)])));
+  }
+  return listed(ranks);
+}
+
+std::string RunBook::describe(const Failed& failure) const {
+  if (failure.actor == ActorKind::node) return failure.what;
+  std::string where = name(failure.actor);
+  if (has_rank(failure.actor)) {
+    where += fmt::format(" {}", failure.rank);
+    const auto place = expected_.find({failure.actor, failure.rank});
+    if (place != expected_.end() && !place->second.empty()) where += " on " + place->second;
+  }
+  const std::string when = failure.step < 0 ? "" : fmt::format(" at step {}", failure.step);
+  return fmt::format("{}{}: {}", where, when, failure.what);
 }
 
 std::int64_t RunBook::steps_done() const {
@@ -263,20 +333,22 @@ RunSummary RunBook::summary() const {
 }
 
 std::string RunBook::failure_text(bool stuck) const {
-  auto cause = std::find_if(failures_.begin(), failures_.end(), [](const Failed& f) { return !f.consequence; });
+  // What an actor saw in an exchange may be another's fault that is only found later.
+  const auto first_with = [this](Blame blame) {
+    return std::find_if(failures_.begin(), failures_.end(), [=](const Failed& f) { return f.blame == blame; });
+  };
+  auto cause = first_with(Blame::own);
+  if (cause == failures_.end()) cause = first_with(Blame::exchange);
   if (cause == failures_.end()) cause = failures_.begin();
   std::string text = describe(*cause);
   for (auto failure = failures_.begin(); failure != failures_.end(); ++failure) {
     if (failure != cause) text += "\n  in consequence, " + describe(*failure);
   }
-  const auto add_stuck = [&](ActorKind actor, int rank) {
-    if (!ended_.contains({actor, rank})) text += fmt::format("\n  {} {} has not ended", name(actor), rank);
-  };
-  for (int rank = 0; stuck && rank < workers(); ++rank) {
-    add_stuck(ActorKind::worker, rank);
-    add_stuck(ActorKind::reducer, rank);
+  for (const auto& [actor, node] : expected_) {
+    if (!stuck || ended_.contains(actor)) continue;
+    text +=
+        fmt::format("\n  {} {}{} has not ended", name(actor.first), actor.second, node.empty() ? "" : " on " + node);
   }
-  for (int server = 0; stuck && server < servers(); ++server) add_stuck(ActorKind::parameter_server, server);
   return text;
 }
 

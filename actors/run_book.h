@@ -20,6 +20,10 @@ class RunBook {
  public:
   RunBook(const config::Job& job, RunObserver& observer, std::shared_ptr<const scheduler::Clock> clock);
 
+  /// This actor takes part, and its end is waited for. `node` names the process that it is in; empty if that is this
+  /// one.
+  void expect(ActorKind kind, int rank, const std::string& node);
+
   /// Throws where this worker's model differs from the others', naming parameter, shapes and ranks.
   void ready(const WorkerReady& worker);
   bool all_ready() const { return static_cast<int>(ready_.size()) == workers(); }
@@ -42,9 +46,15 @@ class RunBook {
   void finished(const Finished& actor);
   void failed(const Failed& actor);
 
+  /// The process named `node` is gone, with all actors in it. Fails the run if one of them had not ended.
+  void lost(const std::string& node, const std::string& reason);
+
   bool has_failed() const { return !failures_.empty(); }
-  /// Whether every worker, reducer and parameter server has ended.
+  /// Whether every actor that is expected has ended, as far as anybody can tell.
   bool all_ended() const;
+
+  /// Where a run hangs in which nobody has reported anything for long; unset if it does not hang, or was told to.
+  std::optional<std::string> hang();
 
   /// The figures so far.
   RunSummary summary() const;
@@ -52,8 +62,9 @@ class RunBook {
   std::string failure_text(bool stuck) const;
 
  private:
+  using ActorName = std::pair<ActorKind, int>;
+
   int workers() const { return job_.training.workers; }
-  int servers() const { return config::has_parameter_servers(job_.topology.kind) ? job_.topology.servers : 0; }
   scheduler::Time trained() const;
   double training_seconds() const;
   double wall_seconds() const;
@@ -66,6 +77,8 @@ class RunBook {
   void add(scheduler::Phase phase, std::int64_t ns);
   void add_to_epoch(const Iteration& iteration);
   void report_if_due(bool at_the_end);
+  std::string describe(const Failed& failure) const;
+  std::string standing() const;
 
   // Sums over samples, of all workers.
   struct Sums {
@@ -94,9 +107,13 @@ class RunBook {
   scheduler::Time started_{};
   scheduler::Time heard_{};  // when a worker last reported
 
-  std::vector<std::int64_t> steps_of_;       // by rank
-  std::vector<scheduler::Time> evaluating_;  // by rank, in sum
-  std::uint64_t bytes_sent_ = 0;             // by all workers
+  std::map<ActorName, std::string> expected_;  // all but node and driver, with their process
+  std::vector<std::int64_t> steps_of_;         // by rank
+  std::vector<scheduler::Time> heard_of_;      // by rank: when it last reported a step
+  scheduler::Time hang_told_{};                // heard_ when a hang was last told of
+  scheduler::Time hang_patience_{};            // until it is told of again
+  std::vector<scheduler::Time> evaluating_;    // by rank, in sum
+  std::uint64_t bytes_sent_ = 0;               // by all workers
   Sums since_report_;
   std::map<std::int64_t, Sums> epochs_;  // the newest two: workers cross an epoch's end at different times
   // Until all workers' shares are there; by whether it is the last, and by steps done.
@@ -105,7 +122,7 @@ class RunBook {
 
   std::map<std::pair<int, ActorKind>, scheduler::Track> tracks_;  // by rank; its worker's, its reducer's, the server's
   RunSummary summary_;                                            // but for what summary() works out
-  std::set<std::pair<ActorKind, int>> ended_;                     // all but node and driver, by rank
+  std::set<ActorName> ended_;
   std::vector<Failed> failures_;
 };
 

@@ -36,7 +36,9 @@ class Worker final : models::PhaseListener {
     self_
         ->do_receive([&](const Permit& permit) { grant(permit); },
                      [&](const UpdateReady& update) { window_.update_arrived(update.step); },
-                     [&](const Stop& stop) { throw Stopped(stop.reason); })
+                     [&](const Stop& stop) { throw Stopped(stop.reason); },
+                     // While it waits the driver is to know where it is.
+                     caf::after(report_interval) >> [&] { report(); })
         .until([&] { return advance(); });
     self_->send(options_.reducer, Stop{});
   }

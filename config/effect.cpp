@@ -1,7 +1,10 @@
 #include "config/effect.h"
 
+#include <algorithm>
 #include <string>
 #include <utility>
+
+#include "config/value.h"
 
 namespace tandem::config {
 namespace {
@@ -123,6 +126,20 @@ Effect only_with_parameter_servers() {
   return {"Only with `topology.name` \"ps-sync\" or \"ps-async\".", [](const Job& job) -> std::string {
             return has_parameter_servers(job.topology.kind) ? "" : with_topology(job) + ": it has no parameter server";
           }};
+}
+
+Effect only_below_the_exchange_timeout() {
+  return {"Only below `run.exchange_timeout_seconds`.", [](const Job& job) -> std::string {
+            const double limit = job.run.exchange_timeout_seconds;
+            if (job.cluster.silence_seconds < limit) return "";
+            return "as " + toml_text(job.cluster.silence_seconds) +
+                   " with run.exchange_timeout_seconds = " + toml_text(limit) +
+                   ": an exchange fails before a silent node is found; allowed is less than " + toml_text(limit);
+          }};
+}
+
+double default_silence(const Job& job) {
+  return std::min(Cluster{}.silence_seconds, job.run.exchange_timeout_seconds / 2);
 }
 
 Correction default_correction(const Job& job) {

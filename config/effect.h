@@ -25,11 +25,15 @@ Effect only_with_stale_gradients();
 Effect only_with_delay_compensation();
 /// topology.algorithm
 Effect only_where_workers_reduce();
-/// topology.servers
+/// topology.servers, topology.server_node
 Effect only_with_parameter_servers();
+/// cluster.silence_seconds
+Effect only_below_the_exchange_timeout();
 
-/// The values of topology.correction and topology.algorithm where none is given; from the keys before them.
+/// The values of topology.correction, topology.algorithm and cluster.silence_seconds where none is given; from the keys
+/// before them.
 Correction default_correction(const Job& job);
 Algorithm default_algorithm(const Job& job);
+double default_silence(const Job& job);
 
 }  // namespace tandem::config

@@ -119,10 +119,29 @@ struct Topology {
   Codec codec = Codec::none;
   /// ps_sync, ps_async: actors that the parameters are split over.
   int servers = 1;
+  /// ps_sync, ps_async: the name of the node that all servers are on; unset: they are spread over the nodes.
+  std::optional<std::string> server_node = std::nullopt;
   /// ps_async: steps that a worker may run ahead of the slowest; 0 is ps_sync, unset: any number.
   std::optional<std::int64_t> staleness = std::nullopt;
 
   bool operator==(const Topology&) const = default;
+};
+
+/// Of a run over several nodes.
+struct Cluster {
+  /// Seconds that the driver waits for its nodes to join.
+  double join_timeout_seconds = 300.0;
+  /// Seconds that ranks try to connect with each other.
+  double connect_timeout_seconds = 30.0;
+  /// Seconds without a sign of life after which a node is given up. Less than run.exchange_timeout_seconds, so that a
+  /// run names the node that hangs, and not those that wait for it.
+  double silence_seconds = 5.0;
+  /// The network interface that gradients travel by; unset: the one that leads to the driver.
+  std::optional<std::string> interface = std::nullopt;
+  /// Whether gradients travel encrypted, between ranks that have proved who they are.
+  bool encrypt_data = false;
+
+  bool operator==(const Cluster&) const = default;
 };
 
 struct Run {
@@ -147,6 +166,7 @@ struct Job {
   Optimizer optimizer;
   Schedule schedule;
   Topology topology;
+  Cluster cluster;
 
   bool operator==(const Job&) const = default;
 };

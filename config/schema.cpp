@@ -344,7 +344,7 @@ std::vector<Key> topology_keys() {
        .fallback = {.text = "`\"direct\"` with a codec, else `\"native\"`",
                     .fill = [](Job& job) { job.topology.algorithm = default_algorithm(job); }},
        .meaning = "How an AllReduce is done: in shared memory; by messages, where each worker sums its part of the "
-                  "vector for all; or by messages around a ring.",
+                  "vector for all; or by messages around a ring. Between hosts \"native\" is \"direct\".",
        .effect = only_where_workers_reduce()},
       {.table = "topology",
        .name = "servers",
@@ -353,12 +353,58 @@ std::vector<Key> topology_keys() {
        .allowed = IntegerRange{1, 64},
        .meaning = "Parameter servers that the weights are split over.",
        .effect = only_with_parameter_servers()},
+      {.table = "topology",
+       .name = "server_node",
+       .field = field(&Job::topology, &Topology::server_node),
+       .allowed = StringForm::file_name,
+       .fallback = {.text = "unset: the servers are spread over the nodes"},
+       .meaning = "The name of the node that all parameter servers are on, in a run over nodes.",
+       .effect = only_with_parameter_servers()},
+  };
+}
+
+std::vector<Key> cluster_keys() {
+  return {
+      {.table = "cluster",
+       .name = "join_timeout_seconds",
+       .field = field(&Job::cluster, &Cluster::join_timeout_seconds),
+       .unit = "seconds",
+       .allowed = kSeconds,
+       .meaning = "How long the driver waits for its nodes to join before the run fails."},
+      {.table = "cluster",
+       .name = "connect_timeout_seconds",
+       .field = field(&Job::cluster, &Cluster::connect_timeout_seconds),
+       .unit = "seconds",
+       .allowed = kSeconds,
+       .meaning = "How long the workers of all nodes try to connect with each other before the run fails."},
+      {.table = "cluster",
+       .name = "silence_seconds",
+       .field = field(&Job::cluster, &Cluster::silence_seconds),
+       .unit = "seconds",
+       .allowed = kSeconds,
+       .fallback = {.text = "`5.0`, or half of `run.exchange_timeout_seconds` where that is less",
+                    .fill = [](Job& job) { job.cluster.silence_seconds = default_silence(job); }},
+       .meaning = "A node that gives no sign of life for so long is lost, and the run fails. Shorter than an exchange "
+                  "may wait, so that the run names the node that hangs rather than those that wait for it.",
+       .effect = only_below_the_exchange_timeout()},
+      {.table = "cluster",
+       .name = "interface",
+       .field = field(&Job::cluster, &Cluster::interface),
+       .allowed = StringForm::file_name,
+       .fallback = {.text = "unset: the one that leads to the driver"},
+       .meaning = "The network interface of every node that gradients travel by."},
+      {.table = "cluster",
+       .name = "encrypt_data",
+       .field = field(&Job::cluster, &Cluster::encrypt_data),
+       .meaning = "Gradients travel encrypted, between workers that have proved who they are; for networks that are "
+                  "not trusted."},
   };
 }
 
 std::vector<Key> all_keys() {
   std::vector<Key> keys;
-  for (auto part : {run_keys, data_keys, model_keys, training_keys, optimizer_keys, schedule_keys, topology_keys}) {
+  for (auto part :
+       {run_keys, data_keys, model_keys, training_keys, optimizer_keys, schedule_keys, topology_keys, cluster_keys}) {
     for (Key& key : part()) keys.push_back(std::move(key));
   }
   return keys;

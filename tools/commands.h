@@ -27,6 +27,7 @@ void add_train(CLI::App& app, Action& chosen);
 void add_check(CLI::App& app, Action& chosen);
 void add_bench(CLI::App& app, Action& chosen);
 void add_keygen(CLI::App& app, Action& chosen);
+void add_node(CLI::App& app, Action& chosen);
 
 /// The arguments that name a job.
 struct JobArguments {
@@ -38,6 +39,9 @@ struct JobArguments {
   /// Reads the job and prints notes to standard error. Throws config::JobError.
   config::Job read() const;
 };
+
+/// Of this machine, that this process may use.
+int cores();
 
 /// The threads each worker computes with: as the job says, else the machine's cores shared between the workers.
 int threads_per_worker(const config::Job& job);

@@ -37,10 +37,10 @@ Console::Console(std::FILE* out) : out_(out), terminal_(::isatty(::fileno(out)) 
 
 Console::~Console() { clear_live_line(); }
 
-void Console::headline(const config::Job& job, int threads) {
+void Console::headline(const config::Job& job, const std::string& where) {
   const std::int64_t samples = job.training.batch * job.training.accumulate;
-  line(fmt::format("{}: {} on {} workers of {} samples a step, {} {} each", job.run.name, name(job.model.kind),
-                   job.training.workers, samples, threads, threads == 1 ? "thread" : "threads"));
+  line(fmt::format("{}: {} on {} workers of {} samples a step, {}", job.run.name, name(job.model.kind),
+                   job.training.workers, samples, where));
   const config::Topology& topology = job.topology;
   std::string text = fmt::format("topology {}, width {}, correction {}", name(topology.kind), topology.width,
                                  name(topology.correction));

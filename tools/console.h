@@ -15,7 +15,8 @@ class Console {
   explicit Console(std::FILE* out);
   ~Console();
 
-  void headline(const config::Job& job, int threads);
+  /// `where` the workers are, or with how many threads each.
+  void headline(const config::Job& job, const std::string& where);
   void progress(const actors::Progress& progress);
   void test(const actors::TestResult& result);
   /// Where the time went: median, 95th percentile and share of the step of each phase; samples/s; accuracy.

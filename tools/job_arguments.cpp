@@ -23,9 +23,10 @@ config::Job JobArguments::read() const {
   return job;
 }
 
+int cores() { return std::max(1, static_cast<int>(std::thread::hardware_concurrency())); }
+
 int threads_per_worker(const config::Job& job) {
-  const int cores = static_cast<int>(std::thread::hardware_concurrency());
-  return job.training.threads.value_or(std::max(1, cores / job.training.workers));
+  return job.training.threads.value_or(std::max(1, cores() / job.training.workers));
 }
 
 }  // namespace tandem::tools

@@ -20,6 +20,7 @@ int main(int argc, char** argv) {
   app.require_subcommand(1);
   tools::Action chosen;
   tools::add_train(app, chosen);
+  tools::add_node(app, chosen);
   tools::add_check(app, chosen);
   tools::add_bench(app, chosen);
   tools::add_keygen(app, chosen);

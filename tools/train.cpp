@@ -1,22 +1,24 @@
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <chrono>
-#include <mutex>
 
+#include "actors/cluster_run.h"
 #include "actors/run.h"
 #include "models/torch_replica.h"
+#include "tools/cluster_arguments.h"
 #include "tools/commands.h"
 #include "tools/console.h"
+#include "tools/interruptible.h"
 #include "tools/interrupts.h"
+#include "tools/local_nodes.h"
 #include "tools/run_folder.h"
 
 namespace tandem::tools {
 namespace {
 
 // Shorter than the patience of Interrupts, so that a run which is cut short can still report.
-constexpr scheduler::Time grace = std::chrono::seconds(1);
-static_assert(grace < std::chrono::seconds(Interrupts::patience_seconds));
+constexpr scheduler::Time cut_short_grace = std::chrono::seconds(1);
+static_assert(cut_short_grace < std::chrono::seconds(Interrupts::patience_seconds));
 
 class Recorder final : public actors::RunObserver {
  public:
@@ -31,68 +33,23 @@ class Recorder final : public actors::RunObserver {
     folder_.add(result);
   }
   void on_warning(const std::string& text) override { console_.warning(text); }
+  void on_notice(const std::string& text) override { console_.line(text); }
 
  private:
   Console& console_;
   RunFolder& folder_;
 };
 
-// Brings signals to the run. Before there is one, a signal just ends the process; after it, signals are ignored, as the
-// process is about to end. Safe from any thread.
-class Interruptible {
- public:
-  // Brings signals to `run` while it lives.
-  class During {
-   public:
-    During(Interruptible& interruptible, actors::LocalRun& run) : interruptible_(interruptible) {
-      const std::lock_guard lock(interruptible_.mutex_);
-      interruptible_.run_ = &run;
-      interruptible_.begun_ = true;
-    }
-    ~During() { interruptible_.end(); }
-    During(const During&) = delete;
-    During& operator=(const During&) = delete;
+actors::RunOptions run_options() {
+  actors::RunOptions options;
+  options.cut_short_grace = cut_short_grace;
+  return options;
+}
 
-   private:
-    Interruptible& interruptible_;
-  };
-
-  // The run has ended; what is left is to write its results.
-  void end() {
-    const std::lock_guard lock(mutex_);
-    run_ = nullptr;
-  }
-  bool ended() const {
-    const std::lock_guard lock(mutex_);
-    return begun_ && run_ == nullptr;
-  }
-  void interrupt() {
-    act([](actors::LocalRun& run) { run.interrupt(); });
-  }
-  void cut_short() {
-    act([this](actors::LocalRun& run) {
-      cut_short_ = true;
-      run.cut_short("interrupted");
-    });
-  }
-  bool was_cut_short() const {
-    const std::lock_guard lock(mutex_);
-    return cut_short_;
-  }
-
- private:
-  template <class Act>
-  void act(Act act_on) {
-    const std::lock_guard lock(mutex_);
-    if (!begun_) _exit(exit_interrupted);
-    if (run_ != nullptr) act_on(*run_);
-  }
-
-  mutable std::mutex mutex_;
-  actors::LocalRun* run_ = nullptr;
-  bool begun_ = false;
-  bool cut_short_ = false;
-};
+void announce(const config::Job& job, const std::string& where, RunFolder& folder, Console& console) {
+  if (!folder.kept().empty()) console.line(fmt::format("an earlier run is kept as {}", folder.kept().string()));
+  console.headline(job, where);
+}
 
 int report_done(const actors::RunSummary& summary, RunFolder& folder, Console& console) {
   console.closing_table(summary);
@@ -114,16 +71,7 @@ int report_failed(const actors::RunError& error, bool cut_short, RunFolder& fold
   return status;
 }
 
-int run_job(const config::Job& job, int threads, Interruptible& interruptible) {
-  const models::ReplicaFactory replicas = models::make_torch_replicas(job, threads);
-  Console console(stdout);
-  RunFolder folder(job);
-  if (!folder.kept().empty()) console.line(fmt::format("an earlier run is kept as {}", folder.kept().string()));
-  console.headline(job, threads);
-  Recorder recorder(console, folder);
-  actors::RunOptions options;
-  options.grace = grace;
-  actors::LocalRun run(job, replicas, recorder, options);
+int wait_for(actors::Run& run, Interruptible& interruptible, RunFolder& folder, Console& console) {
   const Interruptible::During during(interruptible, run);
   try {
     const actors::RunSummary summary = run.wait();
@@ -135,22 +83,50 @@ int run_job(const config::Job& job, int threads, Interruptible& interruptible) {
   }
 }
 
-int train(const JobArguments& arguments) {
+int run_here(const config::Job& job, Interruptible& interruptible) {
+  const int threads = threads_per_worker(job);
+  const models::ReplicaFactory replicas = models::make_torch_replicas(job, threads);
+  Console console(stdout);
+  RunFolder folder(job);
+  announce(job, fmt::format("{} {} each", threads, threads == 1 ? "thread" : "threads"), folder, console);
+  Recorder recorder(console, folder);
+  actors::LocalRun run(job, replicas, recorder, run_options());
+  return wait_for(run, interruptible, folder, console);
+}
+
+int run_on_nodes(const config::Job& job, const ClusterArguments& cluster, Interruptible& interruptible) {
+  const actors::DriverPlace place = cluster.place();
+  Console console(stdout);
+  RunFolder folder(job);
+  announce(job, fmt::format("on {} {}", place.nodes, place.nodes == 1 ? "node" : "nodes"), folder, console);
+  Recorder recorder(console, folder);
+  actors::ClusterRun run(job, place, recorder, run_options());
+  std::optional<LocalNodes> local;
+  if (cluster.local_nodes) {
+    local.emplace(LocalNodesOptions{.count = place.nodes, .endpoint = run.endpoint(), .cores = cores()},
+                  [&](pid_t process, const std::string& how) { run.process_ended(process, how); });
+  }
+  return wait_for(run, interruptible, folder, console);
+}
+
+int train(const JobArguments& arguments, const ClusterArguments& cluster) {
   const config::Job job = arguments.read();
   Interruptible interruptible;
   const Interrupts interrupts({.first = [&] { interruptible.interrupt(); },
                                .again = [&] { interruptible.cut_short(); },
                                .ended = [&] { return interruptible.ended(); }});
-  return run_job(job, threads_per_worker(job), interruptible);
+  return cluster.given() ? run_on_nodes(job, cluster, interruptible) : run_here(job, interruptible);
 }
 
 }  // namespace
 
 void add_train(CLI::App& app, Action& chosen) {
-  auto* command = app.add_subcommand("train", "run a job on this machine");
+  auto* command = app.add_subcommand("train", "run a job on this machine, or on nodes");
   auto arguments = std::make_shared<JobArguments>();
+  auto cluster = std::make_shared<ClusterArguments>();
   arguments->add_to(*command);
-  command->callback([arguments, &chosen] { chosen = [arguments] { return train(*arguments); }; });
+  cluster->add_to(*command);
+  command->callback([=, &chosen] { chosen = [=] { return train(*arguments, *cluster); }; });
 }
 
 }  // namespace tandem::tools

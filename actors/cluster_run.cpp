@@ -1,0 +1,178 @@
+#include "actors/cluster_run.h"
+
+#include <caf/all.hpp>
+
+#include <algorithm>
+#include <utility>
+
+#include "actors/bridge/driver_bridge.h"
+#include "actors/bridge/node_bridge.h"
+#include "actors/driver.h"
+#include "actors/messages.h"
+#include "actors/node.h"
+#include "actors/system.h"
+#include "actors/thread_count.h"
+#include "comm/interface.h"
+#include "config/job_reader.h"
+#include "scheduler/stability.h"
+
+namespace tandem::actors {
+namespace {
+
+namespace control = comm::control;
+
+// Spans of many workers may wait for a slow network at the end of a run.
+constexpr std::size_t backlog = std::size_t{1} << 30;
+
+control::Rules rules_for(const std::string& version, const config::Cluster& cluster) {
+  control::Rules rules;
+  rules.version = version;
+  rules.backlog = backlog;
+  control::Timing& timing = rules.timing;
+  timing.silence = std::chrono::duration_cast<control::Time>(std::chrono::duration<double>(cluster.silence_seconds));
+  timing.heartbeat = std::min(timing.heartbeat, timing.silence / 5);
+  timing.reconnect = std::min(timing.reconnect, timing.silence);
+  return rules;
+}
+
+control::ServerOptions server_options(const config::Job& job, const DriverPlace& place) {
+  control::ServerOptions options;
+  options.endpoint = place.endpoint;
+  options.rules = rules_for(place.version, job.cluster);
+  if (place.key) options.keys = control::ServerKeys{*place.key, place.accepted};
+  return options;
+}
+
+control::ClientOptions client_options(const NodePlace& place) {
+  control::ClientOptions options;
+  options.endpoint = place.driver;
+  options.rules = rules_for(place.self.version, {});
+  options.self = place.self;
+  options.join_limit = place.join_limit;
+  if (place.key) options.keys = control::ClientKeys{*place.key, place.driver_key};
+  return options;
+}
+
+// "tcp://HOST:PORT", where HOST may be an IPv6 address in brackets.
+std::string host_of(const std::string& endpoint) {
+  const std::size_t begin = endpoint.find("://") + 3;
+  std::string host = endpoint.substr(begin, endpoint.rfind(':') - begin);
+  if (host.starts_with('[') && host.ends_with(']')) host = host.substr(1, host.size() - 2);
+  return host;
+}
+
+}  // namespace
+
+struct ClusterRun::Impl {
+  System system;
+  caf::actor driver;
+  std::future<Outcome> outcome;
+  std::unique_ptr<DriverBridge> bridge;
+};
+
+ClusterRun::ClusterRun(const config::Job& job, const DriverPlace& place, RunObserver& observer,
+                       const RunOptions& options)
+    : impl_(std::make_unique<Impl>()) {
+  for (const std::string& warning : scheduler::staleness_warnings(job)) observer.on_warning(warning);
+  auto outcome = std::make_shared<std::promise<Outcome>>();
+  impl_->outcome = outcome->get_future();
+  impl_->driver = impl_->system.actors().spawn(driver, DriverOptions{.job = job,
+                                                                     .run = options,
+                                                                     .observer = observer,
+                                                                     .nodes = place.nodes,
+                                                                     .remote = true,
+                                                                     .outcome = std::move(outcome)});
+  try {
+    impl_->bridge = std::make_unique<DriverBridge>(impl_->system.actors(), server_options(job, place), impl_->driver);
+  } catch (...) {
+    cut_short("cannot listen");
+    impl_->outcome.get();
+    throw;
+  }
+}
+
+ClusterRun::~ClusterRun() {
+  if (!impl_->outcome.valid()) return;
+  cut_short("the run was given up");
+  impl_->outcome.get();
+}
+
+const std::string& ClusterRun::endpoint() const { return impl_->bridge->endpoint(); }
+
+RunSummary ClusterRun::wait() {
+  Outcome outcome = impl_->outcome.get();
+  // Nodes have the last word of the driver before anything else is done.
+  impl_->bridge.reset();
+  // Who is stuck is so in another process.
+  if (outcome.failure) throw RunError(*outcome.failure, std::move(outcome.summary), false);
+  return std::move(outcome.summary);
+}
+
+void ClusterRun::interrupt() { caf::anon_send(impl_->driver, Interrupt{}); }
+
+void ClusterRun::cut_short(const std::string& reason) { caf::anon_send(impl_->driver, CutShort{reason}); }
+
+void ClusterRun::process_ended(std::int64_t pid, const std::string& how) {
+  caf::anon_send(impl_->driver, ProcessEnded{pid, how});
+}
+
+struct NodeRun::Impl {
+  System system;
+  std::shared_ptr<ThreadCount> threads = std::make_shared<ThreadCount>();
+  caf::actor node;
+  std::future<NodeEnd> outcome;
+  std::unique_ptr<NodeBridge> bridge;
+
+  NodeEnd take_down() {
+    NodeEnd end = outcome.get();
+    bridge.reset();
+    if (end.stuck) {
+      system.abandon();
+    } else {
+      threads->await_none();
+    }
+    return end;
+  }
+};
+
+NodeRun::NodeRun(const NodePlace& place, ReplicaSource replicas, std::function<void()> joined)
+    : impl_(std::make_unique<Impl>()) {
+  auto outcome = std::make_shared<std::promise<NodeEnd>>();
+  impl_->outcome = outcome->get_future();
+  NodeOptions hosting;
+  hosting.prepare = [replicas = std::move(replicas)](const std::string& text, int workers) {
+    config::Job job = config::parse_job(text, "the driver's job");
+    models::ReplicaFactory factory = replicas(job, workers);
+    return NodeJob{std::move(job), std::move(factory)};
+  };
+  hosting.address = [driver = host_of(place.driver)](const std::optional<std::string>& interface) {
+    return interface ? comm::address_of_interface(*interface) : comm::local_address_towards(driver);
+  };
+  hosting.name = name_of(place.self);
+  const RunOptions defaults;
+  hosting.clock = defaults.clock;
+  hosting.grace = defaults.grace;
+  hosting.threads = impl_->threads;
+  hosting.outcome = std::move(outcome);
+  impl_->node = impl_->system.actors().spawn(node, std::move(hosting));
+  try {
+    impl_->bridge =
+        std::make_unique<NodeBridge>(impl_->system.actors(), client_options(place), impl_->node, std::move(joined));
+  } catch (...) {
+    leave("cannot join");
+    impl_->take_down();
+    throw;
+  }
+}
+
+NodeRun::~NodeRun() {
+  if (!impl_->outcome.valid()) return;
+  leave("the node was given up");
+  impl_->take_down();
+}
+
+NodeEnd NodeRun::wait() { return impl_->take_down(); }
+
+void NodeRun::leave(const std::string& reason) { caf::anon_send(impl_->node, DriverLost{reason}); }
+
+}  // namespace tandem::actors

@@ -1,0 +1,124 @@
+#include "actors/local_ranks.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "comm/gloo.h"
+#include "comm/in_process.h"
+#include "comm/message_mean.h"
+
+namespace tandem::actors {
+namespace {
+
+comm::Duration duration(double seconds) {
+  return std::chrono::duration_cast<comm::Duration>(std::chrono::duration<double>(seconds));
+}
+
+std::vector<int> ranks_of(int node, const std::vector<int>& places) {
+  std::vector<int> ranks;
+  for (std::size_t rank = 0; rank < places.size(); ++rank) {
+    if (places[rank] == node) ranks.push_back(static_cast<int>(rank));
+  }
+  return ranks;
+}
+
+comm::MessageMeanOptions mean_options(const config::Topology& topology) {
+  return {.algorithm = topology.algorithm, .codec = topology.codec, .results_kept = topology.width};
+}
+
+}  // namespace
+
+LocalRanks::LocalRanks(LocalRanksOptions options, std::shared_ptr<PublishedStore> store)
+    : options_(std::move(options)),
+      local_(ranks_of(options_.node, options_.places)),
+      store_(std::move(store)),
+      flat_(local_.size()) {
+  if (alone()) ends_ = share_memory();
+}
+
+LocalRanks::~LocalRanks() {
+  if (aborting_.joinable()) aborting_.join();
+}
+
+comm::Communicator& LocalRanks::end(int rank) {
+  const std::size_t index = index_of(rank);
+  if (!alone()) {
+    try {
+      add(index, connect(rank));
+    } catch (const std::exception& error) {
+      abort(error.what());
+      throw;
+    }
+  }
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [this] { return aborted_ || !ends_.empty(); });
+  if (ends_.empty()) throw comm::AbortedError("connecting with the other ranks: " + *aborted_);
+  return *ends_[index];
+}
+
+std::size_t LocalRanks::index_of(int rank) const {
+  return static_cast<std::size_t>(std::find(local_.begin(), local_.end(), rank) - local_.begin());
+}
+
+LocalRanks::Ends LocalRanks::share_memory() const {
+  const config::Job& job = options_.job;
+  Ends ends = comm::make_in_process_group({.size = static_cast<int>(local_.size()),
+                                           .results_kept = job.topology.width,
+                                           .deadline = duration(job.run.exchange_timeout_seconds)});
+  if (job.topology.algorithm == config::Algorithm::native) return ends;
+  for (auto& end : ends) end = comm::with_message_mean(std::move(end), mean_options(job.topology));
+  return ends;
+}
+
+std::unique_ptr<comm::Communicator> LocalRanks::connect(int rank) {
+  const config::Job& job = options_.job;
+  return comm::make_gloo_communicator(*store_, {.rank = rank,
+                                                .size = static_cast<int>(options_.places.size()),
+                                                .address = options_.address,
+                                                .key_prefix = options_.group,
+                                                .name = options_.name,
+                                                .results_kept = job.topology.width,
+                                                .deadline = duration(job.run.exchange_timeout_seconds),
+                                                .connect_deadline = duration(job.cluster.connect_timeout_seconds)});
+}
+
+// The last one makes of all of them what the topology needs.
+void LocalRanks::add(std::size_t index, std::unique_ptr<comm::Communicator> end) {
+  const std::lock_guard lock(mutex_);
+  if (aborted_) end->abort(*aborted_);
+  flat_[index] = std::move(end);
+  if (++connected_ < local_.size() || aborted_) return;
+  ends_ = assemble(std::exchange(flat_, {}));
+  changed_.notify_all();
+}
+
+LocalRanks::Ends LocalRanks::assemble(Ends flat) const {
+  if (options_.job.topology.algorithm == config::Algorithm::native) return flat;
+  for (auto& end : flat) end = comm::with_message_mean(std::move(end), mean_options(options_.job.topology));
+  return flat;
+}
+
+void LocalRanks::abort(const std::string& reason) noexcept {
+  const std::lock_guard lock(mutex_);
+  if (aborted_) return;
+  aborted_ = reason;
+  changed_.notify_all();
+  if (store_) store_->close(reason);
+  // A group over a network waits until the others know.
+  aborting_ = std::thread([this, reason] { abort_now(reason); });
+}
+
+void LocalRanks::abort_now(const std::string& reason) {
+  std::vector<comm::Communicator*> ends;
+  {
+    const std::lock_guard lock(mutex_);
+    for (const Ends& some : {std::cref(flat_), std::cref(ends_)}) {
+      for (const auto& end : some) {
+        if (end) ends.push_back(end.get());
+      }
+    }
+  }
+  for (comm::Communicator* end : ends) end->abort(reason);
+}
+
+}  // namespace tandem::actors

@@ -1,0 +1,115 @@
+#include "tools/cluster_arguments.h"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+
+#include "config/job_reader.h"
+
+namespace tandem::tools {
+namespace {
+
+std::string check_endpoint(const std::string& text) {
+  const std::size_t colon = text.rfind(':');
+  const bool fits = text.starts_with("tcp://") && colon > 6 && colon + 1 < text.size();
+  return fits ? "" : text + " is no endpoint; allowed: tcp://HOST:PORT, as tcp://10.0.0.1:7070";
+}
+
+bool is_loopback(const std::string& endpoint) {
+  return endpoint.starts_with("tcp://127.") || endpoint.starts_with("tcp://localhost:") ||
+         endpoint.starts_with("tcp://[::1]:");
+}
+
+// The devices that the NVIDIA driver has made.
+[[maybe_unused]] std::uint32_t gpu_count() {
+  std::uint32_t count = 0;
+  while (std::filesystem::exists(fmt::format("/dev/nvidia{}", count))) ++count;
+  return count;
+}
+
+void check_together(const std::string& a, const char* a_name, const std::string& b, const char* b_name) {
+  if (a.empty() == b.empty()) return;
+  throw config::JobError(fmt::format("{} is given without {}: each needs the other", a.empty() ? b_name : a_name,
+                                     a.empty() ? a_name : b_name));
+}
+
+}  // namespace
+
+void ClusterArguments::add_to(CLI::App& command) {
+  auto* wanted = command.add_option("--nodes", nodes, "drive a run on so many nodes, that join with `tandem node`")
+                     ->check(CLI::Range(1, 64));
+  auto* address = command.add_option("--listen", listen, "where nodes are waited for, as tcp://10.0.0.1:7070")
+                      ->check(check_endpoint);
+  wanted->needs(address);
+  address->needs(wanted);
+  command
+      .add_option("--local-nodes", local_nodes,
+                  "drive a run on so many nodes that are processes of this machine, started and ended by this one")
+      ->check(CLI::Range(1, 64))
+      ->excludes(wanted)
+      ->excludes(address);
+  command.add_option("--key", key_file, "the driver's secret key (tandem keygen)")->needs(address);
+  command.add_option("--accept", accept_file, "a file of the public keys of the nodes that may join")->needs(address);
+  command
+      .add_flag("--insecure", insecure, "listen beyond this machine without keys: whoever reaches the port may join")
+      ->needs(address);
+}
+
+actors::DriverPlace ClusterArguments::place() const {
+  actors::DriverPlace place;
+  place.version = TANDEM_VERSION;
+  if (local_nodes) {
+    place.nodes = *local_nodes;
+    place.endpoint = "tcp://127.0.0.1:0";
+    return place;
+  }
+  place.nodes = *nodes;
+  place.endpoint = listen;
+  check_together(key_file, "--key", accept_file, "--accept");
+  if (key_file.empty()) {
+    if (insecure || is_loopback(listen)) return place;
+    throw config::JobError(
+        "--listen " + listen +
+        " without keys would let anybody in who reaches the port. Make keys with\n"
+        "  tandem keygen driver.key      (once, here)\n"
+        "  tandem keygen node.key        (once a node; collect the .pub files in one, say nodes.pub)\n"
+        "and add --key driver.key --accept nodes.pub here and --key node.key --driver-key driver.key.pub at the nodes; "
+        "or, on a network that is trusted, add --insecure");
+  }
+  place.key = comm::read_key_pair(key_file);
+  place.accepted = comm::read_public_keys(accept_file);
+  return place;
+}
+
+void NodeArguments::add_to(CLI::App& command) {
+  command.add_option("driver", driver, "where the driver listens; also from the environment, TANDEM_DRIVER")
+      ->type_name("tcp://HOST:PORT")
+      ->envname("TANDEM_DRIVER")
+      ->check(check_endpoint)
+      ->required();
+  command.add_option("--name", name, "what this node is called; the host's name if not given");
+  command.add_option("--cores", cores, "how many cores its workers share; all of them if not given")
+      ->check(CLI::Range(1, 1024));
+  command.add_option("--wait", wait, "how long the driver is tried for, in seconds")
+      ->check(CLI::Range(0.0, 86400.0))
+      ->capture_default_str();
+  command.add_option("--key", key_file, "this node's secret key (tandem keygen)");
+  command.add_option("--driver-key", driver_key_file, "a file with the driver's public key");
+  command.add_flag("--quiet", quiet, "say nothing that the driver says as well");
+}
+
+actors::NodePlace NodeArguments::place() const {
+  actors::NodePlace place;
+  place.driver = driver;
+  place.self = comm::control::this_node(TANDEM_VERSION);
+  if (cores) place.self.cores = static_cast<std::uint32_t>(*cores);
+  // NAME
+  place.join_limit = std::chrono::duration_cast<scheduler::Time>(std::chrono::duration<double>(wait));
+  check_together(key_file, "--key", driver_key_file, "--driver-key");
+  if (key_file.empty()) return place;
+  place.key = comm::read_key_pair(key_file);
+  place.driver_key = comm::read_public_keys(driver_key_file).front();
+  return place;
+}
+
+}  // namespace tandem::tools
