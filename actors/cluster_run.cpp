@@ -149,9 +149,8 @@ NodeRun::NodeRun(const NodePlace& place, ReplicaSource replicas, std::function<v
     return interface ? comm::address_of_interface(*interface) : comm::local_address_towards(driver);
   };
   hosting.name = name_of(place.self);
-  const RunOptions defaults;
-  hosting.clock = defaults.clock;
-  hosting.grace = defaults.grace;
+  hosting.clock = RunOptions{}.clock;
+  hosting.grace = place.grace;
   hosting.threads = impl_->threads;
   hosting.outcome = std::move(outcome);
   impl_->node = impl_->system.actors().spawn(node, std::move(hosting));

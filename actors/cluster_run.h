@@ -69,6 +69,8 @@ struct NodePlace {
   comm::control::NodeInfo self;
   /// How long the driver is tried for.
   scheduler::Time join_limit = std::chrono::seconds(30);
+  /// How long its actors may take to end when the run is over.
+  scheduler::Time grace = RunOptions{}.grace;
 };
 
 /// Makes the replicas of a run, for a node that has so many workers of it.

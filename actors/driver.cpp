@@ -16,6 +16,7 @@ constexpr std::chrono::seconds look_interval(1);
 std::string offer_text(const NodeJoined& node) {
   std::string text = fmt::format("{} cores, {:.1f} GiB", node.cores, static_cast<double>(node.memory) / (1 << 30));
   if (node.devices > 0) text += fmt::format(", {} GPUs", node.devices);
+  if (!node.key.empty()) text += fmt::format(", key {}", node.key);
   return text;
 }
 
@@ -167,10 +168,10 @@ class Driver {
     order.count = share.workers;
     order.servers.assign(share.servers.begin(), share.servers.end());
     for (int rank = share.first_rank; rank < share.first_rank + share.workers; ++rank) {
-      book_.expect(ActorKind::worker, rank, node.text);
-      book_.expect(ActorKind::reducer, rank, node.text);
+      book_.expect(ActorKind::worker, rank, order.node, node.text);
+      book_.expect(ActorKind::reducer, rank, order.node, node.text);
     }
-    for (const int server : share.servers) book_.expect(ActorKind::parameter_server, server, node.text);
+    for (const int server : share.servers) book_.expect(ActorKind::parameter_server, server, order.node, node.text);
     self_->send(node.node, order);
   }
 

@@ -78,6 +78,7 @@ struct NodeJoined {
   std::uint32_t cores = 0;
   std::uint64_t memory = 0;  ///< bytes
   std::uint32_t devices = 0;
+  std::string key;  ///< public; empty without keys
 };
 
 struct NodeLost {
@@ -269,7 +270,7 @@ auto inspect(Inspector& f, Handle& x) {
 }
 template <class Inspector>
 auto inspect(Inspector& f, NodeJoined& x) {
-  return f(x.node, x.name, x.text, x.pid, x.cores, x.memory, x.devices);
+  return f(x.node, x.name, x.text, x.pid, x.cores, x.memory, x.devices, x.key);
 }
 template <class Inspector>
 auto inspect(Inspector& f, NodeLost& x) {

@@ -64,7 +64,7 @@ LocalRun::LocalRun(const config::Job& job, models::ReplicaFactory replicas, RunO
                                                      .nodes = 1,
                                                      .remote = false,
                                                      .outcome = std::move(outcome)});
-  caf::anon_send(impl_->driver, NodeJoined{host, "", "", 0, 0, 0, 0});
+  caf::anon_send(impl_->driver, NodeJoined{host, {}, {}, 0, 0, 0, 0, {}});
 }
 
 LocalRun::~LocalRun() {

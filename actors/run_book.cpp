@@ -69,9 +69,12 @@ RunBook::RunBook(const config::Job& job, RunObserver& observer, std::shared_ptr<
       heard_of_(static_cast<std::size_t>(job.training.workers)),
       evaluating_(static_cast<std::size_t>(job.training.workers)) {}
 
-void RunBook::expect(ActorKind kind, int rank, const std::string& node) { expected_[{kind, rank}] = node; }
+void RunBook::expect(ActorKind kind, int rank, int node, const std::string& node_text) {
+  expected_[{kind, rank}] = {node, node_text};
+}
 
 void RunBook::ready(const WorkerReady& worker) {
+  if (worker.rank < 0 || worker.rank >= workers()) throw std::runtime_error("a report of a rank that there is not");
   if (!ready_.empty()) compare(ready_.begin()->second, worker);
   ready_[worker.rank] = worker;
 }
@@ -105,6 +108,9 @@ std::vector<scheduler::WorkerPermit> RunBook::interrupt() {
 }
 
 void RunBook::iterations(const IterationReport& report) {
+  if (!started() || report.rank < 0 || report.rank >= workers()) {
+    throw std::runtime_error("a report of steps that nobody may have computed");
+  }
   heard_ = clock_->now();
   for (const Iteration& iteration : report.iterations) {
     audit(report.rank, iteration);
@@ -131,8 +137,8 @@ void RunBook::count(int rank, const Iteration& iteration) {
   if (rank == 0 || !config::is_synchronous(job_.topology)) summary_.skipped_updates += iteration.skipped;
   if (!iteration.computed) return;
   if (iteration.step_ns >= 0) add_step(iteration);
-  steps_of_[static_cast<std::size_t>(rank)] = iteration.step + 1;
-  heard_of_[static_cast<std::size_t>(rank)] = heard_;
+  steps_of_.at(static_cast<std::size_t>(rank)) = iteration.step + 1;
+  heard_of_.at(static_cast<std::size_t>(rank)) = heard_;
   summary_.samples += iteration.samples;
   since_report_.add(iteration.samples, iteration.loss_sum, iteration.correct);
   add_to_epoch(iteration);
@@ -191,7 +197,7 @@ void RunBook::report_if_due(bool at_the_end) {
 
 void RunBook::evaluation(const EvaluationReport& report) {
   heard_ = clock_->now();
-  evaluating_[static_cast<std::size_t>(report.rank)] += Time(report.duration_ns);
+  evaluating_.at(static_cast<std::size_t>(report.rank)) += Time(report.duration_ns);
   add(Phase::evaluate, report.duration_ns);
   const std::pair<bool, std::int64_t> key(report.last, report.last ? total_steps_ : report.steps_done);
   Evaluated& evaluated = evaluations_[key];
@@ -214,6 +220,7 @@ void RunBook::spans(const Spans& spans) {
   scheduler::Track track{name(spans.actor), spans.rank, {}, spans.lost};
   track.spans.reserve(spans.spans.size());
   for (const SpanRecord& span : spans.spans) {
+    if (span.phase >= scheduler::phase_count) throw std::runtime_error("a span of a phase that there is not");
     track.spans.push_back({Time(span.begin_ns), Time(span.end_ns), span.step, static_cast<Phase>(span.phase)});
   }
   tracks_[{spans.rank, spans.actor}] = std::move(track);
@@ -232,14 +239,18 @@ void RunBook::finished(const Finished& actor) {
 
 void RunBook::failed(const Failed& actor) {
   if (has_rank(actor.actor)) ended_.emplace(actor.actor, actor.rank);
+  // It could not start them.
+  for (const auto& [other, place] : expected_) {
+    if (actor.actor == ActorKind::node && place.node == actor.rank) ended_.insert(other);
+  }
   failures_.push_back(actor);
 }
 
-void RunBook::lost(const std::string& node, const std::string& reason) {
+void RunBook::lost(const std::string& node_text, const std::string& reason) {
   std::vector<std::string> ranks;
   bool needed = false;
-  for (const auto& [actor, process] : expected_) {
-    if (process != node) continue;
+  for (const auto& [actor, place] : expected_) {
+    if (place.text != node_text) continue;
     needed |= ended_.insert(actor).second;
     const auto& [kind, rank] = actor;
     if (kind == ActorKind::worker) {
@@ -250,7 +261,7 @@ void RunBook::lost(const std::string& node, const std::string& reason) {
   }
   if (!needed) return;
   failures_.push_back(
-      {ActorKind::node, 0, -1, fmt::format("{} with {} is lost: {}", node, listed(ranks), reason), Blame::own});
+      {ActorKind::node, 0, -1, fmt::format("{} with {} is lost: {}", node_text, listed(ranks), reason), Blame::own});
 }
 
 std::optional<std::string> RunBook::hang() {
@@ -271,7 +282,8 @@ std::string RunBook::standing() const {
   for (int rank = 0; rank < workers(); ++rank) {
     if (ended_.contains({ActorKind::worker, rank})) continue;
     const auto place = expected_.find({ActorKind::worker, rank});
-    const std::string node = place == expected_.end() || place->second.empty() ? "" : " (" + place->second + ")";
+    const std::string node =
+        place == expected_.end() || place->second.text.empty() ? "" : " (" + place->second.text + ")";
     ranks.push_back(fmt::format("rank {}{} at step {} for {:.1f} s", rank, node,
                                 steps_of_[static_cast<std::size_t>(rank)],
                                 scheduler::seconds(clock_->now() - heard_of_[static_cast<std::size_t>(rank)])));
@@ -279,14 +291,19 @@ std::string RunBook::standing() const {
   return listed(ranks);
 }
 
+std::string RunBook::place_text(const Failed& failure) const {
+  const auto on = std::find_if(expected_.begin(), expected_.end(), [&](const auto& actor) {
+    if (failure.actor == ActorKind::node) return actor.second.node == failure.rank;
+    return actor.first == ActorName{failure.actor, failure.rank};
+  });
+  return on == expected_.end() ? "" : on->second.text;
+}
+
 std::string RunBook::describe(const Failed& failure) const {
-  if (failure.actor == ActorKind::node) return failure.what;
+  const std::string place = place_text(failure);
   std::string where = name(failure.actor);
-  if (has_rank(failure.actor)) {
-    where += fmt::format(" {}", failure.rank);
-    const auto place = expected_.find({failure.actor, failure.rank});
-    if (place != expected_.end() && !place->second.empty()) where += " on " + place->second;
-  }
+  if (has_rank(failure.actor)) where += fmt::format(" {}", failure.rank);
+  if (!place.empty()) where = failure.actor == ActorKind::node ? place : where + " on " + place;
   const std::string when = failure.step < 0 ? "" : fmt::format(" at step {}", failure.step);
   return fmt::format("{}{}: {}", where, when, failure.what);
 }
@@ -344,10 +361,10 @@ std::string RunBook::failure_text(bool stuck) const {
   for (auto failure = failures_.begin(); failure != failures_.end(); ++failure) {
     if (failure != cause) text += "\n  in consequence, " + describe(*failure);
   }
-  for (const auto& [actor, node] : expected_) {
+  for (const auto& [actor, place] : expected_) {
     if (!stuck || ended_.contains(actor)) continue;
-    text +=
-        fmt::format("\n  {} {}{} has not ended", name(actor.first), actor.second, node.empty() ? "" : " on " + node);
+    const std::string on = place.text.empty() ? "" : " on " + place.text;
+    text += fmt::format("\n  {} {}{} has not ended", name(actor.first), actor.second, on);
   }
   return text;
 }

@@ -20,9 +20,8 @@ class RunBook {
  public:
   RunBook(const config::Job& job, RunObserver& observer, std::shared_ptr<const scheduler::Clock> clock);
 
-  /// This actor takes part, and its end is waited for. `node` names the process that it is in; empty if that is this
-  /// one.
-  void expect(ActorKind kind, int rank, const std::string& node);
+  /// This actor takes part, and its end is waited for. It is on that node, whose text is empty if it is this process.
+  void expect(ActorKind kind, int rank, int node, const std::string& node_text);
 
   /// Throws where this worker's model differs from the others', naming parameter, shapes and ranks.
   void ready(const WorkerReady& worker);
@@ -46,8 +45,8 @@ class RunBook {
   void finished(const Finished& actor);
   void failed(const Failed& actor);
 
-  /// The process named `node` is gone, with all actors in it. Fails the run if one of them had not ended.
-  void lost(const std::string& node, const std::string& reason);
+  /// The node with that text is gone, with all actors on it. Fails the run if one of them had not ended.
+  void lost(const std::string& node_text, const std::string& reason);
 
   bool has_failed() const { return !failures_.empty(); }
   /// Whether every actor that is expected has ended, as far as anybody can tell.
@@ -63,6 +62,10 @@ class RunBook {
 
  private:
   using ActorName = std::pair<ActorKind, int>;
+  struct Place {
+    int node = 0;
+    std::string text;
+  };
 
   int workers() const { return job_.training.workers; }
   scheduler::Time trained() const;
@@ -79,6 +82,7 @@ class RunBook {
   void report_if_due(bool at_the_end);
   std::string describe(const Failed& failure) const;
   std::string standing() const;
+  std::string place_text(const Failed& failure) const;
 
   // Sums over samples, of all workers.
   struct Sums {
@@ -107,13 +111,13 @@ class RunBook {
   scheduler::Time started_{};
   scheduler::Time heard_{};  // when a worker last reported
 
-  std::map<ActorName, std::string> expected_;  // all but node and driver, with their process
-  std::vector<std::int64_t> steps_of_;         // by rank
-  std::vector<scheduler::Time> heard_of_;      // by rank: when it last reported a step
-  scheduler::Time hang_told_{};                // heard_ when a hang was last told of
-  scheduler::Time hang_patience_{};            // until it is told of again
-  std::vector<scheduler::Time> evaluating_;    // by rank, in sum
-  std::uint64_t bytes_sent_ = 0;               // by all workers
+  std::map<ActorName, Place> expected_;      // all but node and driver
+  std::vector<std::int64_t> steps_of_;       // by rank
+  std::vector<scheduler::Time> heard_of_;    // by rank: when it last reported a step
+  scheduler::Time hang_told_{};              // heard_ when a hang was last told of
+  scheduler::Time hang_patience_{};          // until it is told of again
+  std::vector<scheduler::Time> evaluating_;  // by rank, in sum
+  std::uint64_t bytes_sent_ = 0;             // by all workers
   Sums since_report_;
   std::map<std::int64_t, Sums> epochs_;  // the newest two: workers cross an epoch's end at different times
   // Until all workers' shares are there; by whether it is the last, and by steps done.

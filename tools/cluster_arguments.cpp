@@ -21,7 +21,7 @@ bool is_loopback(const std::string& endpoint) {
 }
 
 // The devices that the NVIDIA driver has made.
-[[maybe_unused]] std::uint32_t gpu_count() {
+std::uint32_t gpu_count() {
   std::uint32_t count = 0;
   while (std::filesystem::exists(fmt::format("/dev/nvidia{}", count))) ++count;
   return count;
@@ -101,9 +101,8 @@ void NodeArguments::add_to(CLI::App& command) {
 actors::NodePlace NodeArguments::place() const {
   actors::NodePlace place;
   place.driver = driver;
-  place.self = comm::control::this_node(TANDEM_VERSION);
+  place.self = comm::control::this_node(TANDEM_VERSION, name, gpu_count());
   if (cores) place.self.cores = static_cast<std::uint32_t>(*cores);
-  // NAME
   place.join_limit = std::chrono::duration_cast<scheduler::Time>(std::chrono::duration<double>(wait));
   check_together(key_file, "--key", driver_key_file, "--driver-key");
   if (key_file.empty()) return place;

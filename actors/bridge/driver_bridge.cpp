@@ -18,11 +18,12 @@ DriverBridge::~DriverBridge() {
   for (auto& [id, node] : nodes_) node.peer->end();
 }
 
-void DriverBridge::on_joined(const NodeId& id, const comm::control::NodeInfo& info) {
+void DriverBridge::on_joined(const NodeId& id, const comm::control::NodeInfo& info, const std::string& key) {
   Node& node = nodes_[id];
   node.text = name_of(info);
   node.peer = std::make_unique<Peer>(system_, [this, id](const Parcel& parcel) { dispatch(id, parcel); });
-  caf::anon_send(driver_, NodeJoined{node.peer->root(), info.host, node.text, info.pid, info.cores, info.memory, 0});
+  caf::anon_send(driver_, NodeJoined{node.peer->root(), info.name, node.text, info.pid, info.cores, info.memory,
+                                     info.devices, key});
 }
 
 void DriverBridge::on_message(const NodeId& id, std::vector<std::byte> message) {

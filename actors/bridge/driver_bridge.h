@@ -29,7 +29,7 @@ class DriverBridge final : comm::control::ServerListener {
  private:
   using NodeId = comm::control::NodeId;
 
-  void on_joined(const NodeId& node, const comm::control::NodeInfo& info) override;
+  void on_joined(const NodeId& node, const comm::control::NodeInfo& info, const std::string& key) override;
   void on_message(const NodeId& node, std::vector<std::byte> message) override;
   void on_left(const NodeId& node) override;
   void on_lost(const NodeId& node, const std::string& reason) override;

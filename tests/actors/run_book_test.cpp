@@ -17,9 +17,14 @@ class ManualClock final : public scheduler::Clock {
 };
 
 struct Book {
-  explicit Book(int workers, int width = 2)
+  explicit Book(int workers, bool on_nodes = false, int width = 2)
       : job(test::quadratic_job(workers, 100, width, config::Correction::none)), book(job, observer, clock) {
-    for (int rank = 0; rank < workers; ++rank) book.ready({rank, 5, 5, 10, {"w [5]"}});
+    for (int rank = 0; rank < workers; ++rank) {
+      const std::string node = "node h" + std::to_string(rank) + " (pid 7" + std::to_string(rank) + ")";
+      book.expect(ActorKind::worker, rank, rank, on_nodes ? node : "");
+      book.expect(ActorKind::reducer, rank, rank, on_nodes ? node : "");
+      book.ready({rank, 5, 5, 10, {"w [5]"}});
+    }
     book.start();
     book.permits();
   }
@@ -76,11 +81,73 @@ TEST_CASE("an evaluation is told once all workers' shares are there") {
 
 TEST_CASE("of several failures the cause comes first, whatever order they came in") {
   Book b(2);
-  b.book.failed({ActorKind::reducer, 0, 3, "aborted", true});
-  b.book.failed({ActorKind::worker, 1, 4, "bad shard", false});
+  b.book.failed({ActorKind::reducer, 0, 3, "aborted", Blame::other});
+  b.book.failed({ActorKind::worker, 1, 4, "bad shard", Blame::own});
   const std::string text = b.book.failure_text(false);
   CHECK(text == "worker 1 at step 4: bad shard\n  in consequence, reducer 0 at step 3: aborted");
   CHECK_THAT(b.book.failure_text(true), Contains("worker 0 has not ended") && Contains("reducer 1 has not ended"));
+}
+
+TEST_CASE("an error of an exchange is a consequence of whatever else is found, also later") {
+  Book b(2, true);
+  b.book.failed({ActorKind::reducer, 0, 3, "rank 1 has gone", Blame::exchange});
+  CHECK(b.book.failure_text(false) == "reducer 0 on node h0 (pid 70) at step 3: rank 1 has gone");
+  b.book.lost("node h1 (pid 71)", "its connection ended");
+  CHECK(b.book.failure_text(false) ==
+        "driver: node h1 (pid 71) with rank 1 at step 0 is lost: its connection ended\n"
+        "  in consequence, reducer 0 on node h0 (pid 70) at step 3: rank 1 has gone");
+}
+
+TEST_CASE("a node that is lost has ended, with the step it was at") {
+  Book b(2, true);
+  b.book.iterations({1, {Book::computed(0, 0), Book::computed(1, 0)}});
+  b.book.lost("node h1 (pid 71)", "silent for 5 s");
+  REQUIRE(b.book.has_failed());
+  CHECK_THAT(b.book.failure_text(true), Contains("node h1 (pid 71) with rank 1 at step 2 is lost: silent for 5 s") &&
+                                            Contains("worker 0 on node h0 (pid 70) has not ended") &&
+                                            !Contains("worker 1 on"));
+  b.book.finished({ActorKind::worker, 0});
+  CHECK_FALSE(b.book.all_ended());
+  b.book.finished({ActorKind::reducer, 0});
+  CHECK(b.book.all_ended());
+}
+
+TEST_CASE("a node that could not start its actors has none to wait for, and is named") {
+  Book b(2, true);
+  b.book.failed({ActorKind::node, 1, -1, "no interface eth7", Blame::own});
+  CHECK(b.book.failure_text(false) == "node h1 (pid 71): no interface eth7");
+  b.book.finished({ActorKind::worker, 0});
+  b.book.finished({ActorKind::reducer, 0});
+  CHECK(b.book.all_ended());
+}
+
+TEST_CASE("a node that is lost when all its actors have ended is missed by nobody") {
+  Book b(2, true);
+  b.book.finished({ActorKind::worker, 1});
+  b.book.finished({ActorKind::reducer, 1});
+  b.book.lost("node h1 (pid 71)", "it left");
+  CHECK_FALSE(b.book.has_failed());
+}
+
+TEST_CASE("a hang tells who is at which step, and for how long; then only after twice as long again") {
+  Book b(2, true);
+  b.clock->time = std::chrono::seconds(2);
+  b.book.iterations({0, {Book::computed(0, 0)}});
+  b.clock->time = std::chrono::seconds(11);
+  CHECK_FALSE(b.book.hang());
+  b.clock->time = std::chrono::seconds(13);
+  const auto hang = b.book.hang();
+  REQUIRE(hang);
+  CHECK_THAT(*hang, Contains("nobody has reported for 11 s") &&
+                        Contains("rank 0 (node h0 (pid 70)) at step 1 for 11.0 s") &&
+                        Contains("rank 1 (node h1 (pid 71)) at step 0 for 13.0 s"));
+  b.clock->time = std::chrono::seconds(20);
+  CHECK_FALSE(b.book.hang());
+  b.clock->time = std::chrono::seconds(25);
+  CHECK(b.book.hang());
+  b.book.iterations({1, {Book::computed(0, 0)}});
+  b.clock->time = std::chrono::seconds(34);
+  CHECK_FALSE(b.book.hang());
 }
 
 TEST_CASE("workers whose data differ are found before the start") {

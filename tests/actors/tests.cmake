@@ -8,3 +8,9 @@ tandem_test(actors_test
 tandem_test(run_book_test
   SOURCES actors/run_book_test.cpp
   LIBRARIES tandem_test_quadratic tandem_caf)
+tandem_test(cluster_run_test
+  SOURCES actors/cluster_test.cpp
+  LIBRARIES tandem_test_quadratic)
+tandem_test(placement_test
+  SOURCES actors/placement_test.cpp
+  LIBRARIES tandem_test_quadratic)
