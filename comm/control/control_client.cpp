@@ -228,7 +228,7 @@ bool ControlClient::Loop::closing(Time now) {
   if (!parting_) all_acknowledged_ = side_.all_acknowledged();
   if (!close_by_) return false;
   const bool late = now >= *close_by_;
-  if (!parting_ && (late || (all_acknowledged_ && !side_.greeting()))) {
+  if (!parting_ && (late || (all_acknowledged_ && side_.may_part()))) {
     side_.say_goodbye();
     parting_ = true;
   }
