@@ -100,6 +100,8 @@ ControlServer::Loop::Loop(const ServerOptions& options, ServerListener& listener
 void ControlServer::Loop::listen(const ServerOptions& options) try {
   set_common_options(router_, options.rules.largest_message);
   router_.set(zmq::sockopt::router_mandatory, true);
+  // As many nodes may come at once; one that finds no place would try again only after a second.
+  router_.set(zmq::sockopt::backlog, 1000);
   if (options.keys) {
     zap_.emplace(context_, options.keys->accepted);
     router_.set(zmq::sockopt::curve_server, true);

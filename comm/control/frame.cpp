@@ -4,8 +4,6 @@
 #include <optional>
 #include <string_view>
 
-#include "comm/control/text.h"
-
 namespace tandem::comm::control {
 namespace {
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
@@ -10,6 +11,7 @@
 #include <vector>
 
 #include "comm/control/node.h"
+#include "comm/control/text.h"
 
 // The wire format of the control plane, between the driver and its nodes.
 //
@@ -82,6 +84,12 @@ struct HeartbeatTimes {
   std::int64_t echo_received = 0;
 };
 static_assert(sizeof(HeartbeatTimes) == 24 && std::is_trivially_copyable_v<HeartbeatTimes>);
+
+/// Bytes of the longest frame, where messages have up to `largest_message`: of data, or a hello.
+constexpr std::size_t longest_frame(std::size_t largest_message) {
+  constexpr std::size_t text = sizeof(std::uint16_t) + longest_text;
+  return sizeof(FrameHeader) + std::max(largest_message, 3 * text + sizeof(HelloNumbers));
+}
 
 struct Hello {
   NodeInfo info;

@@ -132,9 +132,9 @@ TEST_CASE("a message longer than is allowed ends the connection that it comes on
   auto options = server_options();
   options.rules.largest_message = 1000;
   Run run(options);
-  // A last frame of 2000 bytes, by its long form.
+  // A last frame of 10,000 bytes, by its long form.
   const Tcp stranger = Tcp::connected(run.server.endpoint());
-  stranger.write(zmtp(ready + std::string("\x02\0\0\0\0\0\0\x07\xd0", 9) + std::string(2000, 'x')));
+  stranger.write(zmtp(ready + std::string("\x02\0\0\0\0\0\0\x27\x10", 9) + std::string(10'000, 'x')));
   CHECK(stranger.wait_closed());
   run.check_goes_on();
 }

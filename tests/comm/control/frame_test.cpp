@@ -4,8 +4,6 @@
 #include <cstring>
 #include <random>
 
-#include "comm/control/text.h"
-
 namespace tandem::comm::control {
 namespace {
 
@@ -89,6 +87,13 @@ TEST_CASE("no truncation and no extension of a frame is a frame") {
   }
 }
 
+TEST_CASE("no frame is longer than is said, however small the messages") {
+  const std::string longest(2 * longest_text, 'a');
+  NodeInfo info{.version = longest, .host = longest, .name = longest};
+  CHECK(encode({0, 0, Hello{info, {}, 0}}).size() == longest_frame(1));
+  CHECK(encode({1, 0, Data{Bytes(10'000)}}).size() == longest_frame(10'000));
+}
+
 TEST_CASE("what breaks a rule of the format is told apart") {
   const auto changed = [](std::size_t at, int value) {
     Bytes bytes = encode({7, 5, Heartbeat{}});
@@ -156,7 +161,7 @@ TEST_CASE("texts neither break the frame nor the log") {
 
 TEST_CASE("a hello and a refuse of another wire format are understood as far as it takes to refuse") {
   Bytes foreign = encode(hello(), 7);
-  foreign.resize(foreign.size() - 20);
+  foreign.erase(foreign.end() - 20, foreign.end());
   foreign[7] = std::byte{1};
   const Decoded decoded = decode(foreign);
   REQUIRE(std::holds_alternative<ForeignHello>(decoded));

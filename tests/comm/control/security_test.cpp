@@ -106,7 +106,7 @@ TEST_CASE("a node with keys does not join a driver without, which is logged once
   ControlClient client(options, at_node);
   client.send(bytes_of("secret"));
   REQUIRE(at_node.wait_refused());
-  CHECK_THAT(at_node.refused, Catch::Contains("one side uses keys, the other does not"));
+  CHECK_THAT(at_node.refused, Catch::Contains("use keys") || Catch::Contains("uses keys"));
   REQUIRE(at_driver.wait([&] { return !at_driver.refused.empty(); }));
   CHECK(at_driver.refused ==
         std::vector<std::string>{"somebody at 127.0.0.1 is refused: one side uses keys, the other does not"});

@@ -462,6 +462,18 @@ TEST_CASE("a goodbye that is lost with its connection, or the answer to it, is s
   }
 }
 
+TEST_CASE("a node that sends a longer message than is allowed is given up") {
+  Rules rules = rules_of();
+  rules.largest_message = 100;
+  ServerSide server(rules, 0s);
+  server.receive("a", "", "10.0.0.1", encode({0, 0, Hello{{.version = "1.0", .host = "host0"}, {1, 2}, 0}}), 0s);
+  server.receive("a", "", "10.0.0.1", encode({1, 0, Data{Bytes(101)}}), 0s);
+  const auto events = server.take_events();
+  REQUIRE(events.size() == 2);
+  CHECK(std::get<ServerSide::Lost>(events[1]).reason ==
+        "node host0 (pid 0) sent a message of 101 bytes, 100 are allowed");
+}
+
 TEST_CASE("refusals are logged however much garbage comes in") {
   ServerSide server(rules_of(), 0s);
   for (std::size_t size = 0; size < 1000; ++size) {
