@@ -1,5 +1,8 @@
 #include <fmt/format.h>
 
+#include <memory>
+#include <string>
+
 #include "comm/keys.h"
 #include "tools/commands.h"
 

@@ -38,6 +38,10 @@ Channel::Outcome Channel::receive(const Frame& frame, Time now) {
 }
 
 Channel::Outcome Channel::receive_data(std::uint64_t sequence, const Data& data, Time now) {
+  if (data.bytes.size() > rules_.largest_message) {
+    return Fault{"sent a message of " + std::to_string(data.bytes.size()) + " bytes, " +
+                 std::to_string(rules_.largest_message) + " are allowed"};
+  }
   switch (delivery_.arrive(sequence)) {
     case Delivery::Arrival::duplicate:
       return Nothing{};

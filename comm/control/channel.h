@@ -42,7 +42,7 @@ class Channel {
   [[nodiscard]] std::optional<std::string> attach(std::uint64_t acknowledged, Time now);
   void detach(Time now) { presence_.detach(now); }
   bool attached() const { return presence_.attached(); }
-  void forgive(Time pause) { presence_.forgive(pause); }
+  void forgive(Time pause, Time now) { presence_.forgive(pause, now); }
 
   /// Appends the frames that are due; none while not connected.
   void emit(Time now, std::vector<std::vector<std::byte>>& frames);

@@ -41,7 +41,6 @@ void ClientSide::connecting(Time now) {
 
 void ClientSide::disconnect(const std::string& reason, Time now) {
   if (!connected()) return;
-  if (state_ == State::leaving) return end(Left{});
   last_failure_ = reason;
   channel_.detach(now);
   retry_ = now + retry_interval_;
@@ -84,6 +83,7 @@ void ClientSide::receive_answer(const Frame& frame, Time now) {
   session_ = welcome->session;
   state_ = State::together;
   retry_interval_ = first_retry;
+  if (leaving_) outgoing_.push_back(channel_.goodbye());
 }
 
 void ClientSide::receive_frame(const Frame& frame, Time now) {
@@ -93,7 +93,7 @@ void ClientSide::receive_frame(const Frame& frame, Time now) {
   } else if (const auto* fault = std::get_if<Channel::Fault>(&outcome)) {
     give_up(fault->what);
   } else if (std::holds_alternative<Channel::Left>(outcome)) {
-    if (state_ == State::together) outgoing_.push_back(channel_.goodbye());
+    if (!leaving_) outgoing_.push_back(channel_.goodbye());
     end(Left{});
   }
 }
@@ -104,7 +104,7 @@ void ClientSide::tick(Time now) {
   // Stopped or starved, this side could neither hear nor try.
   if (pause > 2 * rules_.timing.heartbeat) {
     const Time forgiven = pause - rules_.timing.heartbeat;
-    channel_.forgive(forgiven);
+    channel_.forgive(forgiven, now);
     begin_ += forgiven;
     greeting_since_ += forgiven;
   }
@@ -136,8 +136,8 @@ std::vector<ClientSide::Event> ClientSide::take_events() { return std::exchange(
 void ClientSide::say_goodbye() {
   if (ended()) return;
   if (state_ != State::together) return end(Left{});
+  leaving_ = true;
   outgoing_.push_back(channel_.goodbye());
-  state_ = State::leaving;
 }
 
 void ClientSide::give_up(const std::string& reason) {

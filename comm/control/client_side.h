@@ -58,12 +58,12 @@ class ClientSide {
   std::vector<std::vector<std::byte>> take_outgoing(Time now);
   std::vector<Event> take_events();
 
-  /// Parts with the driver: takes no more messages from now on, and ends when the driver has heard it or is away. What
-  /// is told after is of no interest.
+  /// Parts with the driver: takes no more messages from now on, and ends when the driver has heard it, even if that
+  /// takes another connection, or is away. What is told after is of no interest.
   void say_goodbye();
   bool all_acknowledged() const { return channel_.all_acknowledged(); }
-  /// A hello may be under way, to which there is no answer yet.
-  bool greeting() const { return state_ == State::greeting; }
+  /// Whether it can say goodbye now: it is connected, or there is nobody to say it to. Otherwise it may come to be.
+  bool may_part() const { return state_ == State::together || ended() || (state_ == State::apart && !joined()); }
   bool joined() const { return session_ != 0; }
   bool ended() const { return state_ == State::ended; }
 
@@ -71,8 +71,7 @@ class ClientSide {
 
  private:
   /// apart: no connection. greeting: one is being made, or hello is said there. together: welcomed on it.
-  /// leaving: goodbye is said there, and not yet answered.
-  enum class State { apart, greeting, together, leaving, ended };
+  enum class State { apart, greeting, together, ended };
 
   void receive_answer(const Frame& frame, Time now);
   void receive_frame(const Frame& frame, Time now);
@@ -89,6 +88,7 @@ class ClientSide {
   Time begin_;
   Time last_tick_;
   State state_ = State::apart;
+  bool leaving_ = false;  // goodbye is said on each connection
   Channel channel_;
   std::uint64_t session_ = 0;
   Time retry_;           // apart: when a connection is wanted

@@ -208,8 +208,11 @@ void ControlClient::Loop::take_connection_events(Time now) {
         side_.refuse("the key " + (options_.keys ? options_.keys->own.public_key : std::string()) + " is not accepted");
         break;
       case ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL:
-      case ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL:
         failure_ = failure_text(*event);
+        break;
+      case ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL:
+        // Whoever finds the other at fault says nothing, and ends the connection.
+        failure_ = failure_text(*event) + "; does only one of them use keys, or another key?";
         break;
       case ZMQ_EVENT_DISCONNECTED:
         side_.disconnect(failure_.empty() ? "the connection ended" : failure_, now);
@@ -228,7 +231,7 @@ bool ControlClient::Loop::closing(Time now) {
   if (!parting_) all_acknowledged_ = side_.all_acknowledged();
   if (!close_by_) return false;
   const bool late = now >= *close_by_;
-  if (!parting_ && (late || (all_acknowledged_ && !side_.greeting()))) {
+  if (!parting_ && (late || (all_acknowledged_ && side_.may_part()))) {
     side_.say_goodbye();
     parting_ = true;
   }

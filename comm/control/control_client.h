@@ -70,8 +70,9 @@ class ControlClient {
   /// How far the driver's clock is ahead of this one. Unset before the first heartbeats. Safe from any thread.
   std::optional<Offset> offset() const;
 
-  /// Waits until the driver has acknowledged all messages, at most for `limit`; then says goodbye to it. Returns
-  /// whether all was acknowledged. A second call does nothing and returns the same. From one thread at a time.
+  /// Waits until the driver has acknowledged all messages and, if the connection is cut, for the next one, at most for
+  /// `limit`; then says goodbye to it. Returns whether all was acknowledged. A second call does nothing and returns the
+  /// same. From one thread at a time.
   bool close(Time limit = closing_limit);
 
  private:

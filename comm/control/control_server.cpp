@@ -100,6 +100,8 @@ ControlServer::Loop::Loop(const ServerOptions& options, ServerListener& listener
 void ControlServer::Loop::listen(const ServerOptions& options) try {
   set_common_options(router_, options.rules.largest_message);
   router_.set(zmq::sockopt::router_mandatory, true);
+  // As many nodes may come at once; one that finds no place would try again only after a second.
+  router_.set(zmq::sockopt::backlog, 1000);
   if (options.keys) {
     zap_.emplace(context_, options.keys->accepted);
     router_.set(zmq::sockopt::curve_server, true);
@@ -195,6 +197,10 @@ void ControlServer::Loop::take_message(std::vector<zmq::message_t> parts, Time n
   if (parts.size() != 2) {
     return side_.drop("a message of " + std::to_string(parts.size() - 1) + " parts from " + address, now);
   }
+  // ZeroMQ's own names of connections begin with 0 and come once. One that the other side has chosen may come again.
+  if (from.empty() || from.front() != '\0') {
+    return side_.drop("a message from " + address + " on a connection that names itself", now);
+  }
   const auto link = links_.find(zmq_msg_get(parts.back().handle(), ZMQ_SRCFD));
   if (link != links_.end() && link->second.connection != from) {
     if (!link->second.connection.empty()) side_.disconnect(link->second.connection, now);
@@ -248,7 +254,7 @@ void ControlServer::Loop::take_key_requests(Time now) {
 bool ControlServer::Loop::closing(Time now) {
   if (!close_by_) return false;
   const bool late = now >= *close_by_;
-  if (!parting_ && (late || side_.all_acknowledged())) {
+  if (!parting_ && (late || side_.may_part())) {
     all_acknowledged_ = side_.all_acknowledged();
     side_.say_goodbye();
     parting_ = true;
@@ -271,7 +277,7 @@ void ControlServer::Loop::tell(std::vector<ServerSide::Event> events) {
   struct Teller {
     ServerListener& listener;
 
-    void operator()(ServerSide::Joined& event) const { listener.on_joined(event.node, event.info); }
+    void operator()(ServerSide::Joined& event) const { listener.on_joined(event.node, event.info, event.key); }
     void operator()(ServerSide::Message& event) const { listener.on_message(event.node, std::move(event.bytes)); }
     void operator()(ServerSide::Left& event) const { listener.on_left(event.node); }
     void operator()(ServerSide::Lost& event) const { listener.on_lost(event.node, event.reason); }

@@ -20,7 +20,8 @@ class ServerListener {
  public:
   virtual ~ServerListener() = default;
 
-  virtual void on_joined(const NodeId& node, const NodeInfo& info) = 0;
+  /// `key` is the public key whose secret the node holds, in Z85; empty where the driver uses no keys.
+  virtual void on_joined(const NodeId& node, const NodeInfo& info, const std::string& key) = 0;
   /// Messages of one node come in the order they were sent, each once.
   virtual void on_message(const NodeId& node, std::vector<std::byte> message) = 0;
   /// The node said goodbye, after all its messages.
@@ -74,9 +75,9 @@ class ControlServer {
   /// Safe from any thread.
   std::optional<Offset> offset(const NodeId& node) const;
 
-  /// Waits until all nodes have acknowledged all messages, at most for `limit`; then says goodbye to them and frees the
-  /// port. Returns whether all was acknowledged. A second call does nothing and returns the same. From one thread at a
-  /// time.
+  /// Waits until all nodes have acknowledged all messages and those whose connections are cut are back or lost, at most
+  /// for `limit`; then says goodbye to them and frees the port. Returns whether all was acknowledged. A second call
+  /// does nothing and returns the same. From one thread at a time.
   bool close(Time limit = closing_limit);
 
  private:

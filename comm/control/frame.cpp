@@ -1,15 +1,13 @@
 #include "comm/control/frame.h"
 
-#include <algorithm>
 #include <cstring>
 #include <optional>
+#include <string_view>
 
 namespace tandem::comm::control {
 namespace {
 
 using Bytes = std::span<const std::byte>;
-
-bool is_control(char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; }
 
 /// Takes values off the front of bytes. What is not there comes out as nothing.
 class Reader {
@@ -28,11 +26,11 @@ class Reader {
 
   std::optional<std::string> take_text() {
     const auto length = take<std::uint16_t>();
-    if (!length || *length > longest_text || *length > rest_.size()) return std::nullopt;
-    std::string text(reinterpret_cast<const char*>(rest_.data()), *length);
-    if (std::ranges::any_of(text, is_control)) return std::nullopt;
+    if (!length || *length > rest_.size()) return std::nullopt;
+    const std::string_view text(reinterpret_cast<const char*>(rest_.data()), *length);
+    if (!is_text(text)) return std::nullopt;
     rest_ = rest_.subspan(*length);
-    return text;
+    return std::string(text);
   }
 
   bool at_end() const { return rest_.empty(); }
@@ -50,9 +48,8 @@ class Writer {
 
   void put_bytes(Bytes bytes) { bytes_.insert(bytes_.end(), bytes.begin(), bytes.end()); }
 
-  void put_text(std::string text) {
-    text.resize(std::min(text.size(), longest_text));
-    std::ranges::replace_if(text, is_control, '?');
+  void put_text(const std::string& bytes) {
+    const std::string text = to_text(bytes);
     put(static_cast<std::uint16_t>(text.size()));
     put_bytes(std::as_bytes(std::span(text)));
   }
@@ -67,10 +64,17 @@ Decoded decode_hello(const FrameHeader& header, Bytes payload) {
   Reader reader(payload);
   const auto version = reader.take_text();
   const auto host = version ? reader.take_text() : std::nullopt;
-  const auto numbers = host ? reader.take<HelloNumbers>() : std::nullopt;
-  if (!numbers || !reader.at_end() || numbers->reserved != 0) return Malformed{"a hello with an ill-formed payload"};
-  return Frame{header.sequence, header.acknowledged,
-               Hello{{*version, *host, numbers->pid, numbers->cores, numbers->memory}, numbers->id, numbers->session}};
+  const auto name = host ? reader.take_text() : std::nullopt;
+  const auto numbers = name ? reader.take<HelloNumbers>() : std::nullopt;
+  if (!numbers || !reader.at_end()) return Malformed{"a hello with an ill-formed payload"};
+  const NodeInfo info{.version = *version,
+                      .host = *host,
+                      .name = *name,
+                      .pid = numbers->pid,
+                      .cores = numbers->cores,
+                      .devices = numbers->devices,
+                      .memory = numbers->memory};
+  return Frame{header.sequence, header.acknowledged, Hello{info, numbers->id, numbers->session}};
 }
 
 Decoded decode_refuse(const FrameHeader& header, Bytes payload, bool whole) {
@@ -131,11 +135,13 @@ struct PayloadWriter {
   Kind operator()(const Hello& hello) const {
     to.put_text(hello.info.version);
     to.put_text(hello.info.host);
+    to.put_text(hello.info.name);
     to.put(HelloNumbers{.id = hello.id,
                         .session = hello.session,
                         .pid = hello.info.pid,
                         .memory = hello.info.memory,
-                        .cores = hello.info.cores});
+                        .cores = hello.info.cores,
+                        .devices = hello.info.devices});
     return Kind::hello;
   }
   Kind operator()(const Welcome& welcome) const {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
@@ -10,12 +11,12 @@
 #include <vector>
 
 #include "comm/control/node.h"
+#include "comm/control/text.h"
 
 // The wire format of the control plane, between the driver and its nodes.
 //
 //   1. A frame is one message of a single part: a FrameHeader and, without a gap, the payload of its kind. Numbers are
-//      little-endian; a reserved byte is 0. A text is its length in bytes (uint16) and the bytes: UTF-8 without control
-//      characters, at most longest_text bytes.
+//      little-endian; a reserved byte is 0. A text (text.h) is its length in bytes (uint16) and the bytes.
 //   2. On each new connection the node says hello first, and the driver answers welcome or refuse; then both send data,
 //      heartbeats and at last goodbye. A goodbye is answered with a goodbye, and whoever said it first ends the
 //      connection then. Either may end the session with a refuse at any time.
@@ -25,7 +26,7 @@
 //      missing. Whoever sent it keeps data until it is acknowledged, and sends it again after a hello and a welcome
 //      that do not acknowledge it.
 //   5. Payloads:
-//        hello      text version, text host, HelloNumbers
+//        hello      text version, text host, text name, HelloNumbers
 //        welcome    WelcomeNumbers
 //        refuse     text reason
 //        data       any bytes
@@ -64,7 +65,7 @@ struct HelloNumbers {
   std::int64_t pid = 0;
   std::uint64_t memory = 0;
   std::uint32_t cores = 0;
-  std::uint32_t reserved = 0;
+  std::uint32_t devices = 0;
 };
 static_assert(sizeof(HelloNumbers) == 48 && std::is_trivially_copyable_v<HelloNumbers>);
 
@@ -83,6 +84,12 @@ struct HeartbeatTimes {
   std::int64_t echo_received = 0;
 };
 static_assert(sizeof(HeartbeatTimes) == 24 && std::is_trivially_copyable_v<HeartbeatTimes>);
+
+/// Bytes of the longest frame, where messages have up to `largest_message`: of data, or a hello.
+constexpr std::size_t longest_frame(std::size_t largest_message) {
+  constexpr std::size_t text = sizeof(std::uint16_t) + longest_text;
+  return sizeof(FrameHeader) + std::max(largest_message, 3 * text + sizeof(HelloNumbers));
+}
 
 struct Hello {
   NodeInfo info;
@@ -126,7 +133,7 @@ using Decoded = std::variant<Frame, ForeignHello, Malformed>;
 /// this side speaks.
 [[nodiscard]] Decoded decode(std::span<const std::byte> bytes, std::uint16_t format = wire_format);
 
-/// The inverse of decode. A text that is too long is cut, and a control character in one becomes a question mark.
+/// The inverse of decode. What is to be a text becomes one, see to_text.
 [[nodiscard]] std::vector<std::byte> encode(const Frame& frame, std::uint16_t format = wire_format);
 
 }  // namespace tandem::comm::control

@@ -24,18 +24,24 @@ std::string to_string(const NodeId& id) {
   return text.data();
 }
 
-NodeInfo this_node(std::string version) {
+NodeInfo this_node(std::string version, std::string name, std::uint32_t devices) {
   std::array<char, 256> host{};
   ::gethostname(host.data(), host.size() - 1);
   return {.version = std::move(version),
           .host = host.data(),
+          .name = name.empty() ? host.data() : std::move(name),
           .pid = ::getpid(),
           .cores = std::thread::hardware_concurrency(),
+          .devices = devices,
           .memory = static_cast<std::uint64_t>(::sysconf(_SC_PHYS_PAGES)) *
                     static_cast<std::uint64_t>(::sysconf(_SC_PAGE_SIZE))};
 }
 
-std::string name_of(const NodeInfo& node) { return "node " + node.host + " (pid " + std::to_string(node.pid) + ")"; }
+std::string name_of(const NodeInfo& node) {
+  const std::string pid = "pid " + std::to_string(node.pid) + ")";
+  if (node.name.empty() || node.name == node.host) return "node " + node.host + " (" + pid;
+  return "node " + node.name + " (host " + node.host + ", " + pid;
+}
 
 std::string seconds_text(Time time) {
   std::array<char, 32> text{};

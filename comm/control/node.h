@@ -26,22 +26,24 @@ NodeId random_node_id();
 /// 32 hexadecimal digits.
 std::string to_string(const NodeId& id);
 
-/// What a node says of itself. Texts are UTF-8 without control characters, at most `longest_text` bytes.
+/// What a node says of itself. Nobody checks it, whoever it comes from.
 struct NodeInfo {
-  std::string version;
-  std::string host;
+  std::string version = {};
+  std::string host = {};
+  /// Chosen for it, to tell nodes of one host apart; else that of the host.
+  std::string name = {};
   std::int64_t pid = 0;
   std::uint32_t cores = 0;
+  /// GPUs that it offers.
+  std::uint32_t devices = 0;
   /// Bytes of main memory.
   std::uint64_t memory = 0;
 };
 
-inline constexpr std::size_t longest_text = 1000;
+/// This process, of a program of `version`. An empty `name` stands for the host's.
+NodeInfo this_node(std::string version, std::string name = "", std::uint32_t devices = 0);
 
-/// This process, of a program of `version`.
-NodeInfo this_node(std::string version);
-
-/// "node host7 (pid 4711)"
+/// "node left (host host7, pid 4711)", or "node host7 (pid 4711)" if it has no name of its own.
 std::string name_of(const NodeInfo& node);
 
 /// "0.251 s"

@@ -18,9 +18,9 @@ void Presence::detach(Time now) {
   detached_ = now;
 }
 
-void Presence::forgive(Time pause) {
-  heard_ += pause;
-  detached_ += pause;
+void Presence::forgive(Time pause, Time now) {
+  heard_ = std::min(heard_ + pause, now);
+  detached_ = std::min(detached_ + pause, now);
 }
 
 bool Presence::heartbeat_due(Time now) const { return attached_ && now >= said_ + timing_.heartbeat; }

@@ -21,8 +21,8 @@ class Presence {
   void said(Time now) { said_ = now; }
   bool attached() const { return attached_; }
 
-  /// This side did not run for so long, and could not have heard anything: that does not count as absence.
-  void forgive(Time pause);
+  /// This side did not run for the last `pause`, and could not have heard anything: that does not count as absence.
+  void forgive(Time pause, Time now);
 
   bool heartbeat_due(Time now) const;
 

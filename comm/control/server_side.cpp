@@ -15,7 +15,10 @@ std::uint64_t random_session() { return random_node_id().high | 1; }
 }  // namespace
 
 ServerSide::ServerSide(Rules rules, Time now)
-    : rules_(std::move(rules)), complaints_(complaint_interval, most_complaints), last_tick_(now) {}
+    : rules_(std::move(rules)),
+      refusals_(complaint_interval, most_complaints),
+      drops_(complaint_interval, most_complaints),
+      last_tick_(now) {}
 
 void ServerSide::send(const NodeId& node, std::vector<std::byte> message) {
   const auto peer = peers_.find(node);
@@ -35,8 +38,8 @@ void ServerSide::receive(const Connection& from, const std::string& key, const s
   const Frame& frame = std::get<Frame>(decoded);
   const auto node = nodes_.find(from);
   if (node != nodes_.end()) return receive_from_peer(peers_.find(node->second), frame, now);
-  if (std::holds_alternative<Hello>(frame.body)) return receive_hello(from, key, frame, now);
   if (std::ranges::find(former_, from) != former_.end()) return;
+  if (std::holds_alternative<Hello>(frame.body)) return receive_hello(from, key, frame, now);
   drop("a frame from " + address + " on a connection without a hello", now);
   answer_refuse(from, "no node is joined on this connection");
 }
@@ -44,7 +47,7 @@ void ServerSide::receive(const Connection& from, const std::string& key, const s
 void ServerSide::receive_hello(const Connection& from, const std::string& key, const Frame& frame, Time now) {
   const Hello& hello = std::get<Hello>(frame.body);
   const auto peer = peers_.find(hello.id);
-  if (leaving_) {
+  if (leaving_ && peer == peers_.end()) {
     answer_refuse(from, "it is closing");
   } else if (hello.info.version != rules_.version) {
     refuse_node(from, name_of(hello.info), version_fault(hello.info.version, rules_.format), now);
@@ -60,7 +63,7 @@ void ServerSide::receive_hello(const Connection& from, const std::string& key, c
 void ServerSide::join(const Connection& from, const std::string& key, const Hello& hello, Time now) {
   Peer joining{hello.info, key, random_session(), from, Channel(name_of(hello.info), rules_, now)};
   const auto peer = peers_.emplace(hello.id, std::move(joining)).first;
-  events_.emplace_back(Joined{hello.id, hello.info});
+  events_.emplace_back(Joined{hello.id, hello.info, key});
   welcome(peer, from, 0, now);
 }
 
@@ -83,6 +86,7 @@ void ServerSide::welcome(Peers::iterator peer, const Connection& connection, std
   nodes_.emplace(connection, peer->first);
   if (const auto fault = node.channel.attach(acknowledged, now)) return lose(peer, *fault);
   outgoing_.push_back({connection, encode({0, node.channel.taken(), Welcome{node.session}}, rules_.format)});
+  if (leaving_) outgoing_.push_back({connection, node.channel.goodbye()});
 }
 
 void ServerSide::receive_from_peer(Peers::iterator peer, const Frame& frame, Time now) {
@@ -101,17 +105,15 @@ void ServerSide::receive_from_peer(Peers::iterator peer, const Frame& frame, Tim
 void ServerSide::disconnect(const Connection& connection, Time now) {
   const auto node = nodes_.find(connection);
   if (node == nodes_.end()) return;
-  const auto peer = peers_.find(node->second);
-  peer->second.channel.detach(now);
-  if (leaving_) forget(peer);
+  peers_.at(node->second).channel.detach(now);
 }
 
 void ServerSide::refuse(const std::string& reason, Time now) {
-  if (auto text = complaints_.admit(reason, now)) events_.emplace_back(Refused{std::move(*text)});
+  if (auto text = refusals_.admit(reason, now)) events_.emplace_back(Refused{std::move(*text)});
 }
 
 void ServerSide::drop(const std::string& what, Time now) {
-  if (auto text = complaints_.admit(what, now)) events_.emplace_back(Dropped{std::move(*text)});
+  if (auto text = drops_.admit(what, now)) events_.emplace_back(Dropped{std::move(*text)});
 }
 
 void ServerSide::refuse_node(const Connection& to, const std::string& name, const std::string& reason, Time now) {
@@ -135,7 +137,7 @@ void ServerSide::tick(Time now) {
   const bool paused = pause > 2 * rules_.timing.heartbeat;
   for (auto peer = peers_.begin(); peer != peers_.end();) {
     const auto current = peer++;
-    if (paused) current->second.channel.forgive(pause - rules_.timing.heartbeat);
+    if (paused) current->second.channel.forgive(pause - rules_.timing.heartbeat, now);
     if (const auto absence = current->second.channel.absence(now)) lose(current, *absence);
   }
 }
@@ -160,16 +162,18 @@ std::vector<ServerSide::Event> ServerSide::take_events() { return std::exchange(
 
 void ServerSide::say_goodbye() {
   leaving_ = true;
-  std::erase_if(peers_, [](const auto& entry) { return !entry.second.channel.attached(); });
-  nodes_.clear();
   for (const auto& [id, peer] : peers_) {
-    nodes_.emplace(peer.connection, id);
-    outgoing_.push_back({peer.connection, peer.channel.goodbye()});
+    if (peer.channel.attached()) outgoing_.push_back({peer.connection, peer.channel.goodbye()});
   }
 }
 
 bool ServerSide::all_acknowledged() const {
   return std::ranges::all_of(peers_, [](const auto& entry) { return entry.second.channel.all_acknowledged(); });
+}
+
+bool ServerSide::may_part() const {
+  return all_acknowledged() &&
+         std::ranges::all_of(peers_, [](const auto& entry) { return entry.second.channel.attached(); });
 }
 
 std::optional<Offset> ServerSide::offset(const NodeId& node) const {

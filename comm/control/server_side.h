@@ -39,6 +39,7 @@ class ServerSide {
   struct Joined {
     NodeId node;
     NodeInfo info;
+    std::string key;
   };
   struct Message {
     NodeId node;
@@ -85,11 +86,13 @@ class ServerSide {
   std::vector<Outgoing> take_outgoing(Time now);
   std::vector<Event> take_events();
 
-  /// Parts with all nodes: takes no more messages and no new nodes from now on. What is told after is of no interest.
+  /// Parts with all nodes: takes no more messages and no new nodes from now on, and goes on until each has heard it,
+  /// even if that takes another connection, or is away. What is told after is of no interest.
   void say_goodbye();
-  /// All nodes have heard it, or are away.
   bool parted() const { return leaving_ && peers_.empty(); }
   bool all_acknowledged() const;
+  /// Whether all can be said goodbye to now: all is acknowledged, and all are connected. Otherwise it may come to be.
+  bool may_part() const;
 
   std::optional<Offset> offset(const NodeId& node) const;
 
@@ -118,10 +121,10 @@ class ServerSide {
   const Rules rules_;
   Peers peers_;
   std::unordered_map<Connection, NodeId> nodes_;  // by their connections
-  std::deque<Connection> former_;                 // the latest connections of which nothing counts any more
+  std::deque<Connection> former_;                 // the latest ones of which nothing counts any more
   std::vector<Outgoing> outgoing_;
   std::vector<Event> events_;
-  Complaints complaints_;
+  Complaints refusals_, drops_;
   Time last_tick_;
   bool leaving_ = false;
 };

@@ -129,7 +129,7 @@ void set_common_options(zmq::socket_t& socket, std::size_t largest_message) {
   socket.set(zmq::sockopt::sndhwm, 0);
   // At this many waiting messages ZeroMQ stops reading from the connection.
   socket.set(zmq::sockopt::rcvhwm, 1000);
-  socket.set(zmq::sockopt::maxmsgsize, static_cast<std::int64_t>(largest_message + sizeof(FrameHeader)));
+  socket.set(zmq::sockopt::maxmsgsize, static_cast<std::int64_t>(longest_frame(largest_message)));
   socket.set(zmq::sockopt::handshake_ivl, 5000);
   socket.set(zmq::sockopt::linger, 0);
 }

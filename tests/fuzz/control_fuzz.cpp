@@ -1,17 +1,20 @@
 // Looks for messages that break the control port: usage: control_fuzz [--seconds N] [--seed N]
 //
 // Messages are made from well-formed frames by random changes. Those that are taken in a way that none before was are
-// kept and changed further. Each must
+// kept and changed further. They go, in sequences, with connections that end and time that passes between them, to a
+// driver and to a node. Each must
 //   1. be decoded without reading beyond it (with a sanitizer, it lies in memory of just its size),
 //   2. if it is a frame, have no bytes but those that the frame encodes to, and no text that would break a log,
 //   3. leave a driver alive that goes on with another node, and a node alive or at an end that is told once.
 // Prints what it has done, and exits 1 with the message and the seed if one of these does not hold.
+#include <array>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <iterator>
 #include <map>
+#include <memory>
 #include <random>
 #include <string>
 #include <vector>
@@ -19,6 +22,7 @@
 #include "comm/control/client_side.h"
 #include "comm/control/frame.h"
 #include "comm/control/server_side.h"
+#include "comm/control/text.h"
 
 namespace {
 
@@ -27,7 +31,8 @@ using Bytes = std::vector<std::byte>;
 using Random = std::mt19937_64;
 
 const Rules rules{.version = "1.0"};
-const NodeInfo info{"1.0", "host7", 4711, 16, 1ULL << 37};
+const NodeInfo info{.version = "1.0", .host = "host7", .name = "left", .pid = 4711};
+constexpr NodeId good_id{7, 7}, bad_id{1, 2};
 
 [[noreturn]] void report(const char* what, const Bytes& input) {
   std::printf("FINDING: %s\ninput of %zu bytes:", what, input.size());
@@ -39,8 +44,10 @@ const NodeInfo info{"1.0", "host7", 4711, 16, 1ULL << 37};
 std::vector<Bytes> seeds() {
   const std::string text = "some data";
   const auto data = std::as_bytes(std::span(text));
-  return {encode({0, 0, Hello{info, {1, 2}, 0}}),
-          encode({0, 3, Hello{info, {1, 2}, 99}}),
+  return {encode({0, 0, Hello{info, bad_id, 0}}),
+          encode({0, 3, Hello{info, bad_id, 99}}),
+          encode({0, 0, Hello{info, good_id, 0}}),
+          encode({0, 0, Welcome{5}}),
           encode({0, 5, Welcome{1}}),
           encode({0, 0, Refuse{"it runs version 0.2"}}),
           encode({1, 0, Data{data}}),
@@ -48,7 +55,7 @@ std::vector<Bytes> seeds() {
           encode({1, 0, Heartbeat{111, 222, 333}}),
           encode({0, 0, Heartbeat{}}),
           encode({0, 0, Goodbye{}}),
-          encode({0, 0, Hello{info, {1, 2}, 0}}, 7),
+          encode({0, 0, Hello{info, bad_id, 0}}, 7),
           encode({0, 0, Refuse{"no"}}, 7)};
 }
 
@@ -90,7 +97,7 @@ void change_once(Bytes& bytes, Random& random, const std::vector<Bytes>& corpus)
 
 Bytes changed(const Bytes& from, Random& random, const std::vector<Bytes>& corpus) {
   Bytes bytes = from;
-  for (auto changes = 1 + random() % 4; changes > 0; --changes) change_once(bytes, random, corpus);
+  for (auto changes = random() % 4; changes > 0; --changes) change_once(bytes, random, corpus);
   // Otherwise hardly anything gets past the length.
   if (random() % 4 != 0 && bytes.size() >= sizeof(FrameHeader)) {
     put_number(bytes, offsetof(FrameHeader, length), bytes.size() - sizeof(FrameHeader), 8);
@@ -98,28 +105,29 @@ Bytes changed(const Bytes& from, Random& random, const std::vector<Bytes>& corpu
   return {bytes.begin(), bytes.end()};
 }
 
-bool printable(const std::string& text) {
-  for (const char c : text) {
-    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) return false;
-  }
-  return text.size() <= longest_text;
+/// Without its numbers: of what kind a reason is.
+std::string without_numbers(const std::string& reason) {
+  std::string kind;
+  for (const char c : reason) kind += c >= '0' && c <= '9' ? '#' : c;
+  return kind.substr(0, 40);
 }
 
 /// Checks 1 and 2; returns in which way the message was taken.
 std::string check_decoding(const Bytes& input) {
   const Decoded decoded = decode(input);
   if (const auto* malformed = std::get_if<Malformed>(&decoded)) {
-    if (!printable(malformed->why)) report("a reason that breaks a log", input);
-    return malformed->why.substr(0, 15);
+    if (!is_text(malformed->why)) report("a reason that breaks a log", input);
+    return without_numbers(malformed->why);
   }
   if (const auto* foreign = std::get_if<ForeignHello>(&decoded)) {
-    if (!printable(foreign->version)) report("a version that breaks a log", input);
+    if (!is_text(foreign->version)) report("a version that breaks a log", input);
     return "foreign";
   }
   const Frame& frame = std::get<Frame>(decoded);
-  const auto* hello = std::get_if<Hello>(&frame.body);
-  if (hello != nullptr && !(printable(hello->info.host) && printable(hello->info.version))) {
-    report("a hello that breaks a log", input);
+  if (const auto* hello = std::get_if<Hello>(&frame.body)) {
+    for (const std::string& text : {hello->info.version, hello->info.host, hello->info.name}) {
+      if (!is_text(text)) report("a hello that breaks a log", input);
+    }
   }
   std::uint16_t format = 0;
   std::memcpy(&format, input.data() + offsetof(FrameHeader, wire_format), sizeof(format));
@@ -127,49 +135,112 @@ std::string check_decoding(const Bytes& input) {
   return "kind " + std::to_string(frame.body.index()) + (format == wire_format ? "" : " foreign");
 }
 
-/// A driver with a good node, and a node that speaks for itself on its own connection.
+/// Seldom longer than a heartbeat, and now and then longer than all that is allowed.
+Time some_time(Random& random) {
+  const auto longest = random() % 50 == 0 ? 10'000'000'000 : 1'000'000;
+  return Time(static_cast<std::int64_t>(random() % longest));
+}
+
+/// A driver with a node that does all right, and others on connections that anything comes from.
 class Driver {
  public:
-  Driver() {
-    side_.receive("good", "", "10.0.0.1", encode({0, 0, Hello{info, {7, 7}, 0}}), now_);
-    side_.receive("bad", "", "10.0.0.2", encode({0, 0, Hello{info, {1, 2}, 0}}), now_);
-    side_.take_events();
+  explicit Driver(Random& random) : random_(random) {
+    connect(good_, good_id);
+    // From here on nobody may join in its stead who only knows its id.
+    side_.receive(good_, "", "10.0.0.1", encode({++sent_, 0, Data{}}), now_);
   }
 
-  void check(const Bytes& input, bool known) {
-    side_.receive(known ? "bad" : "stranger", "", "10.0.0.2", input, now_);
-    side_.receive("good", "", "10.0.0.1", encode({++sent_, 0, Data{}}), now_);
-    bool came = false;
-    for (const auto& event : side_.take_events()) {
-      const auto* message = std::get_if<ServerSide::Message>(&event);
-      if (message != nullptr && message->node == NodeId{7, 7}) came = true;
-      const auto* lost = std::get_if<ServerSide::Lost>(&event);
-      if (lost != nullptr && lost->node == NodeId{7, 7}) report("a node is lost by what another said", input);
+  void check(const Bytes& input) {
+    std::string& connection = bad_[random_() % bad_.size()];
+    if (connection.empty() || random_() % 20 == 0) {
+      side_.disconnect(connection, now_);
+      connect(connection, bad_id);
     }
-    if (!came) report("the driver does not go on with another node", input);
-    now_ += 1ms;
+    side_.receive(connection, "", "10.0.0.2", input, now_);
+    side_.receive(good_, "", "10.0.0.1", encode({++sent_, 0, Data{}}), now_);
+    if (random_() % 4 == 0) send_to_bad();
+    look_at_events(input);
+    now_ += some_time(random_);
+    side_.receive(good_, "", "10.0.0.1", encode({sent_, 0, Heartbeat{}}), now_);
     side_.tick(now_);
     side_.take_outgoing(now_);
   }
 
  private:
+  /// A new connection; on some of them a well-formed hello.
+  void connect(std::string& connection, const NodeId& id) {
+    connection = "c" + std::to_string(++connections_);
+    if (id == good_id || random_() % 2 == 0) {
+      side_.receive(connection, "", "10.0.0.2", encode({0, 0, Hello{info, id, 0}}), now_);
+    }
+  }
+
+  void send_to_bad() {
+    try {
+      side_.send(bad_id, Bytes(random_() % 100));
+    } catch (const ControlError&) {
+      // It is not joined.
+    }
+  }
+
+  void look_at_events(const Bytes& input) {
+    bool came = false;
+    for (const auto& event : side_.take_events()) {
+      if (const auto* message = std::get_if<ServerSide::Message>(&event)) came |= message->node == good_id;
+      const auto* lost = std::get_if<ServerSide::Lost>(&event);
+      const auto* left = std::get_if<ServerSide::Left>(&event);
+      if ((lost != nullptr && lost->node == good_id) || (left != nullptr && left->node == good_id)) {
+        report("a node is lost by what another said", input);
+      }
+    }
+    if (!came) report("the driver does not go on with another node", input);
+  }
+
+  Random& random_;
   Time now_ = 1s;
   ServerSide side_{rules, now_};
   std::uint64_t sent_ = 0;
+  int connections_ = 0;
+  std::string good_;
+  std::array<std::string, 4> bad_;
 };
 
-void check_node(const Bytes& input, bool welcomed) {
-  ClientSide side(rules, info, "tcp://driver:1", 30s, 1s);
-  side.connecting(1s);
-  if (welcomed) side.receive(encode({0, 0, Welcome{5}}), 1s);
-  side.receive(input, 1s);
-  side.take_outgoing(1s);
-  int ends = 0;
-  for (const auto& event : side.take_events()) {
-    ends += !std::holds_alternative<ClientSide::Joined>(event) && !std::holds_alternative<ClientSide::Message>(event);
+/// A node whose driver may say anything.
+class Node {
+ public:
+  explicit Node(Random& random) : random_(random) {}
+
+  bool ended() const { return side_.ended(); }
+
+  /// Not after its end.
+  void check(const Bytes& input) {
+    if (side_.wants_connection(now_)) connect();
+    side_.receive(input, now_);
+    if (random_() % 4 == 0 && !side_.ended()) side_.send(Bytes(random_() % 100));
+    if (random_() % 50 == 0) side_.disconnect("cut", now_);
+    if (random_() % 200 == 0) side_.say_goodbye();
+    now_ += some_time(random_);
+    side_.tick(now_);
+    side_.take_outgoing(now_);
+    for (const auto& event : side_.take_events()) {
+      ends_ +=
+          !std::holds_alternative<ClientSide::Joined>(event) && !std::holds_alternative<ClientSide::Message>(event);
+    }
+    if (ends_ != (side_.ended() ? 1 : 0)) report("a node's end is not told just once", input);
   }
-  if (ends != (side.ended() ? 1 : 0)) report("a node's end is not told just once", input);
-}
+
+ private:
+  /// On most connections a well-formed welcome comes.
+  void connect() {
+    side_.connecting(now_);
+    if (random_() % 4 != 0) side_.receive(encode({0, 0, Welcome{5}}), now_);
+  }
+
+  Random& random_;
+  Time now_ = 1s;
+  ClientSide side_{rules, info, "tcp://driver:1", 30s, now_};
+  int ends_ = 0;
+};
 
 struct Arguments {
   int seconds = 5;
@@ -198,13 +269,15 @@ int main(int argc, char** argv) {
   long inputs = 0;
   const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(seconds);
   while (std::chrono::steady_clock::now() < end) {
-    // The driver remembers, so it meets sequences of messages; a new one now and then keeps its books short.
-    Driver driver;
-    for (int i = 0; i < 100; ++i, ++inputs) {
+    // New ones now and then keep their books short.
+    Driver driver(random);
+    auto node = std::make_unique<Node>(random);
+    for (int i = 0; i < 200; ++i, ++inputs) {
       const Bytes input = changed(corpus[random() % corpus.size()], random, corpus);
       if (++ways[check_decoding(input)] == 1) corpus.push_back(input);
-      driver.check(input, random() % 2 == 0);
-      check_node(input, random() % 2 == 0);
+      driver.check(input);
+      if (node->ended()) node = std::make_unique<Node>(random);
+      node->check(input);
     }
   }
   for (const auto& [way, count] : ways) std::printf("%10ld  %s\n", count, way.c_str());

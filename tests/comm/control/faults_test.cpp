@@ -1,17 +1,11 @@
-// What networks, other programs and dying processes do to the control plane.
-#include <fcntl.h>
-#include <signal.h>
-#include <spawn.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
+// What networks, dying processes and busy machines do to the control plane.
 #include <catch2/catch.hpp>
 #include <random>
 
-#include "comm/control/frame.h"
+#include "comm/control/delivery.h"
+#include "comm/control/party_process.h"
 #include "comm/control/recorder.h"
 #include "comm/control/relay.h"
-#include "comm/control/sockets.h"
 
 namespace tandem::test {
 namespace {
@@ -19,55 +13,8 @@ namespace {
 using control::ControlClient;
 using control::ControlServer;
 
-/// Running control_party; killed in the end.
-class Party {
- public:
-  explicit Party(std::vector<std::string> arguments) {
-    arguments.insert(arguments.begin(), CONTROL_PARTY);
-    std::vector<char*> pointers;
-    for (auto& argument : arguments) pointers.push_back(argument.data());
-    pointers.push_back(nullptr);
-    std::array<int, 2> pipe{};
-    REQUIRE(::pipe2(pipe.data(), O_CLOEXEC) == 0);
-    posix_spawn_file_actions_t actions;
-    posix_spawn_file_actions_init(&actions);
-    posix_spawn_file_actions_adddup2(&actions, pipe[1], STDOUT_FILENO);
-    REQUIRE(::posix_spawn(&pid_, CONTROL_PARTY, &actions, nullptr, pointers.data(), environ) == 0);
-    posix_spawn_file_actions_destroy(&actions);
-    ::close(pipe[1]);
-    out_ = ::fdopen(pipe[0], "r");
-  }
-  Party(const Party&) = delete;
-  Party& operator=(const Party&) = delete;
-  ~Party() {
-    kill(SIGKILL);
-    wait();
-    std::fclose(out_);
-  }
-
-  pid_t pid() const { return pid_; }
-  void kill(int signal) {
-    if (!ended_) ::kill(pid_, signal);
-  }
-  int wait() {
-    if (!ended_) ::waitpid(pid_, &status_, 0);
-    ended_ = true;
-    return status_;
-  }
-  std::string line() {
-    std::array<char, 256> buffer{};
-    if (std::fgets(buffer.data(), buffer.size(), out_) == nullptr) return "";
-    std::string text = buffer.data();
-    text.pop_back();
-    return text;
-  }
-
- private:
-  pid_t pid_ = -1;
-  std::FILE* out_ = nullptr;
-  bool ended_ = false;
-  int status_ = 0;
-};
+// What a machine that is starved of time may add to any bound.
+constexpr double slack = 12;
 
 double seconds_since(std::chrono::steady_clock::time_point begin) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
@@ -81,10 +28,12 @@ TEST_CASE("a node that is killed is noticed by the end of its connection, well b
   CHECK(at_driver.joined[0].second.pid == node.pid());
   server.send(at_driver.joined[0].first, bytes_of("are you there"));
   REQUIRE(at_driver.wait_messages(1));
+  const auto begin = std::chrono::steady_clock::now();
   node.kill(SIGKILL);
-  // Of its own time: a machine that is starved of time adds more.
-  STATIC_REQUIRE(control::Timing{}.reconnect < 3s);
   REQUIRE(at_driver.wait([&] { return !at_driver.lost.empty(); }));
+  const double seconds = seconds_since(begin);
+  CHECK(seconds > 1.5);
+  CHECK(seconds < 3 + slack);
   CHECK_THAT(at_driver.lost[0], Catch::StartsWith("node " + at_driver.joined[0].second.host + " (pid " +
                                                   std::to_string(node.pid()) + ") lost its connection") &&
                                     Catch::EndsWith("1.500 s is allowed"));
@@ -98,8 +47,10 @@ TEST_CASE("a node that is stopped is lost after the allowed silence, and ends wh
   ControlServer server(options, at_driver);
   Party node({"node", server.endpoint()});
   REQUIRE(at_driver.wait_joined(1));
-  node.kill(SIGSTOP);
+  const auto begin = std::chrono::steady_clock::now();
+  node.stop();
   REQUIRE(at_driver.wait([&] { return !at_driver.lost.empty(); }));
+  CHECK(seconds_since(begin) < 1.05 + slack);
   CHECK_THAT(at_driver.lost[0], Catch::Contains(" was silent for ") && Catch::EndsWith("1.000 s is allowed"));
   node.kill(SIGCONT);
   const int status = node.wait();
@@ -107,14 +58,82 @@ TEST_CASE("a node that is stopped is lost after the allowed silence, and ends wh
   CHECK(WEXITSTATUS(status) == 3);
 }
 
+TEST_CASE("on a machine that is starved of time nobody who lives is lost") {
+  ServerRecorder at_driver;
+  ControlServer server(server_options(), at_driver);
+  Party node({"node", server.endpoint()});
+  REQUIRE(at_driver.wait_joined(1));
+  std::atomic<bool> stop = false;
+  std::vector<std::jthread> busy;
+  for (unsigned i = 0; i < 4 * std::thread::hardware_concurrency(); ++i) {
+    busy.emplace_back([&stop] {
+      while (!stop) {
+      }
+    });
+  }
+  const bool lost = at_driver.wait([&] { return !at_driver.lost.empty(); }, control::Timing{}.silence + 1s);
+  stop = true;
+  CHECK_FALSE(lost);
+  server.send(at_driver.joined[0].first, bytes_of("are you there"));
+  CHECK(at_driver.wait_messages(1));
+}
+
+TEST_CASE("a driver that was busy for longer than the allowed silence does not take its nodes for lost") {
+  auto options = server_options();
+  options.rules.timing = {.heartbeat = 50ms, .silence = 500ms, .reconnect = 500ms, .acknowledge = 20ms};
+  ServerRecorder at_driver;
+  at_driver.answer = [](const auto&, const auto&) { std::this_thread::sleep_for(1500ms); };
+  ControlServer server(options, at_driver);
+  ClientRecorder at_node;
+  auto of_client = client_options(server.endpoint());
+  of_client.rules.timing.heartbeat = 50ms;
+  ControlClient client(of_client, at_node);
+  client.send(bytes_of("takes a while"));
+  client.send(bytes_of("and again"));
+  REQUIRE(at_driver.wait_messages(2));
+  CHECK(client.close(long_enough));
+  CHECK(at_driver.wait([&] { return !at_driver.left.empty(); }));
+  CHECK(at_driver.lost.empty());
+}
+
+TEST_CASE("for a node that is stopped messages are kept up to the backlog, then not taken, and none is lost") {
+  constexpr std::size_t count = 10'000, fit = 6000, size = 8;
+  auto options = server_options();
+  options.rules.timing.silence = long_enough;
+  options.rules.largest_message = size;
+  options.rules.backlog = fit * (size + control::Delivery::message_overhead);
+  ServerRecorder at_driver;
+  ControlServer server(options, at_driver);
+  Party node({"node", server.endpoint()});
+  REQUIRE(at_driver.wait_joined(1));
+  const auto send = [&, id = at_driver.joined[0].first](std::size_t number) {
+    std::string text = std::to_string(number);
+    text.resize(size);
+    server.send(id, bytes_of(text));
+  };
+  node.stop();
+  for (std::size_t i = 0; i < fit; ++i) send(i);
+  for (std::size_t i = fit; i < count; ++i) REQUIRE_THROWS_AS(send(i), control::BacklogError);
+  node.kill(SIGCONT);
+  REQUIRE(at_driver.wait_messages(fit));
+  for (std::size_t i = fit; i < count; ++i) send(i);
+  REQUIRE(at_driver.wait_messages(count));
+  const auto& echoed = at_driver.messages.begin()->second;
+  for (std::size_t i = 0; i < count; ++i) {
+    REQUIRE(std::stoul(text_of(echoed[i])) == i);
+  }
+  CHECK(at_driver.lost.empty());
+}
+
 TEST_CASE("a driver that is killed is noticed by the end of its connection") {
-  Party driver({"driver"});
+  Party driver({"driver", "200"});
   ClientRecorder at_node;
   ControlClient client(client_options(driver.line()), at_node);
   REQUIRE(at_node.wait_joined());
+  const auto begin = std::chrono::steady_clock::now();
   driver.kill(SIGKILL);
-  STATIC_REQUIRE(control::Timing{}.reconnect < 5s);
   REQUIRE(at_node.wait_lost());
+  CHECK(seconds_since(begin) < 3 + slack);
   CHECK_THAT(at_node.lost, Catch::Contains("lost its connection") && Catch::EndsWith("1.500 s is allowed"));
 }
 
@@ -144,6 +163,47 @@ TEST_CASE("a node whose connection is cut again and again resumes, and no messag
   CHECK(at_driver.wait([&] { return at_driver.left.size() == 1; }));
 }
 
+TEST_CASE("a connection that is cut in the middle of a message costs none") {
+  constexpr std::size_t count = 1000;
+  std::mt19937_64 random(Catch::rngSeed());
+  auto options = server_options();
+  options.rules.timing.reconnect = long_enough;
+  ServerRecorder at_driver;
+  ControlServer server(options, at_driver);
+  at_driver.answer = [&](const auto& node, const auto& message) { server.send(node, message); };
+  Relay relay(server.endpoint());
+  auto of_client = client_options(relay.endpoint());
+  of_client.rules.timing.reconnect = long_enough;
+  ClientRecorder at_node;
+  ControlClient client(of_client, at_node);
+  std::vector<std::vector<std::byte>> sent;
+  for (std::size_t i = 0; i < count; ++i) {
+    sent.emplace_back(random() % 3000, std::byte(random()));
+    client.send(sent.back());
+    if (i % 100 != 99) continue;
+    REQUIRE(at_node.wait_messages(i - 50));
+    relay.cut_after(random() % 50'000);
+  }
+  REQUIRE(at_node.wait_messages(count));
+  CHECK(at_node.messages == sent);
+  CHECK(at_driver.messages.begin()->second == sent);
+  CHECK(relay.connections() > 3);
+  CHECK(at_driver.lost.empty());
+}
+
+TEST_CASE("a node that closes while its connection is cut still says goodbye") {
+  ServerRecorder at_driver;
+  ControlServer server(server_options(), at_driver);
+  Relay relay(server.endpoint());
+  ClientRecorder at_node;
+  ControlClient client(client_options(relay.endpoint()), at_node);
+  REQUIRE(at_node.wait_joined());
+  relay.cut();
+  CHECK(client.close(long_enough));
+  REQUIRE(at_driver.wait([&] { return !at_driver.left.empty() || !at_driver.lost.empty(); }));
+  CHECK(at_driver.lost.empty());
+}
+
 TEST_CASE("a network that passes nothing on, or nothing any more, ends the session at both ends") {
   auto options = server_options();
   options.rules.timing = {.heartbeat = 50ms, .silence = 1s, .reconnect = 500ms, .acknowledge = 20ms};
@@ -171,107 +231,6 @@ TEST_CASE("a network that passes nothing on, or nothing any more, ends the sessi
     REQUIRE(at_driver.wait([&] { return !at_driver.lost.empty(); }));
     CHECK_THAT(at_driver.lost[0], Catch::EndsWith("0.500 s is allowed"));
   }
-}
-
-/// What follows the 64 bytes of ZMTP's greeting of a peer without security.
-std::string zmtp(const std::string& rest) {
-  std::string greeting("\xff\0\0\0\0\0\0\0\x01\x7f\x03\0NULL", 16);
-  greeting.resize(64, '\0');
-  return greeting + rest;
-}
-
-TEST_CASE("garbage on the control port is dropped and logged, and the run goes on (W4)") {
-  std::mt19937_64 random(Catch::rngSeed());
-  ServerRecorder at_driver;
-  ControlServer server(server_options(), at_driver);
-  ClientRecorder at_node;
-  ControlClient client(client_options(server.endpoint()), at_node);
-  REQUIRE(at_node.wait_joined());
-  std::string noise(10'000, 0);
-  for (char& c : noise) c = static_cast<char>(random());
-  const std::string ready(
-      "\x04\x1a\x05READY\x0bSocket-Type\0\0\0\x06"
-      "DEALER",
-      27);
-  const std::vector<std::string> all = {
-      noise,
-      "GET / HTTP/1.1\r\nHost: driver\r\n\r\n",
-      zmtp("").substr(0, 30),
-      zmtp(noise),
-      zmtp(ready.substr(0, 11)),
-      zmtp(std::string("\x02\xff\xff\xff\xff\xff\xff\xff\xff", 9)),
-  };
-  for (const std::string& garbage : all) {
-    const Tcp stranger = Tcp::connected(server.endpoint());
-    REQUIRE(stranger.file() >= 0);
-    stranger.write(garbage);
-  }
-  REQUIRE(at_driver.wait([&] { return !at_driver.refused.empty(); }));
-  CHECK_THAT(at_driver.refused[0], Catch::StartsWith("somebody") && Catch::Contains(" is refused: "));
-  client.send(bytes_of("still here"));
-  REQUIRE(at_driver.wait_messages(1));
-  CHECK(at_driver.joined.size() == 1);
-  CHECK(at_driver.lost.empty());
-}
-
-TEST_CASE("messages of a ZeroMQ socket that are no frames, or of no known node, are dropped and logged (W4)") {
-  ServerRecorder at_driver;
-  ControlServer server(server_options(), at_driver);
-  ClientRecorder at_node;
-  ControlClient client(client_options(server.endpoint()), at_node);
-  REQUIRE(at_node.wait_joined());
-  zmq::context_t context;
-  zmq::socket_t stranger(context, zmq::socket_type::dealer);
-  stranger.set(zmq::sockopt::linger, 0);
-  stranger.connect(server.endpoint());
-  const auto say = [&](const std::vector<std::byte>& bytes) {
-    stranger.send(zmq::buffer(bytes.data(), bytes.size()), zmq::send_flags::none);
-  };
-  for (int i = 0; i < 50; ++i) say(bytes_of("no frame"));
-  auto unknown_kind = control::encode({1, 0, control::Goodbye{}});
-  unknown_kind[6] = std::byte{77};
-  say(unknown_kind);
-  stranger.send(zmq::str_buffer("several"), zmq::send_flags::sndmore);
-  stranger.send(zmq::str_buffer("parts"), zmq::send_flags::none);
-  say(control::encode({1, 0, control::Data{}}));
-  REQUIRE(at_driver.wait([&] { return at_driver.dropped.size() >= 4; }));
-  CHECK(at_driver.dropped[0] == "a message of 8 bytes from 127.0.0.1");
-  CHECK(at_driver.dropped[1] == "a frame of unknown kind 77 from 127.0.0.1 (49 such lines were left out before)");
-  CHECK(at_driver.dropped[2] == "a message of 2 parts from 127.0.0.1");
-  CHECK_THAT(at_driver.dropped[3], Catch::StartsWith("a frame from 127.0.0.1 on a connection without a hello"));
-  zmq::message_t answer;
-  REQUIRE(stranger.recv(answer));
-  const auto decoded = control::decode({static_cast<const std::byte*>(answer.data()), answer.size()});
-  CHECK(std::holds_alternative<control::Refuse>(std::get<control::Frame>(decoded).body));
-  client.send(bytes_of("still here"));
-  CHECK(at_driver.wait_messages(1));
-  CHECK(at_driver.dropped.size() == 4);
-}
-
-TEST_CASE("a message longer than is allowed ends the connection that it comes on, and no other") {
-  auto options = server_options();
-  options.rules.largest_message = 1000;
-  ServerRecorder at_driver;
-  ControlServer server(options, at_driver);
-  ClientRecorder at_node;
-  ControlClient client(client_options(server.endpoint()), at_node);
-  REQUIRE(at_node.wait_joined());
-  // A last frame of 2000 bytes, by its long form.
-  const std::string ready(
-      "\x04\x1a\x05READY\x0bSocket-Type\0\0\0\x06"
-      "DEALER",
-      27);
-  const Tcp stranger = Tcp::connected(server.endpoint());
-  stranger.write(zmtp(ready + std::string("\x02\0\0\0\0\0\0\x07\xd0", 9) + std::string(2000, 'x')));
-  CHECK(stranger.wait_closed());
-  client.send(bytes_of("still here"));
-  CHECK(at_driver.wait_messages(1));
-}
-
-int open_files() {
-  int count = 0;
-  for (int file = 0; file < 1024; ++file) count += ::fcntl(file, F_GETFD) != -1;
-  return count;
 }
 
 TEST_CASE("nothing is left behind: no descriptor, and closing is quick") {

@@ -15,7 +15,14 @@ Bytes bytes_of(const std::string& text) {
 }
 
 Frame hello() {
-  return {0, 17, Hello{{"0.1.0", "host7", 4711, 16, 1ULL << 37}, {0x0123456789abcdefULL, 0xfedcba9876543210ULL}, 99}};
+  const NodeInfo info{.version = "0.1.0",
+                      .host = "host7",
+                      .name = "left",
+                      .pid = 4711,
+                      .cores = 16,
+                      .devices = 4,
+                      .memory = 1ULL << 37};
+  return {0, 17, Hello{info, {0x0123456789abcdefULL, 0xfedcba9876543210ULL}, 99}};
 }
 
 std::vector<Frame> one_of_each(const Bytes& data) {
@@ -50,8 +57,10 @@ TEST_CASE("a frame of each kind decodes to what was encoded") {
   const Hello& back = std::get<Hello>(std::get<Frame>(decoded).body);
   CHECK(back.info.version == "0.1.0");
   CHECK(back.info.host == "host7");
+  CHECK(back.info.name == "left");
   CHECK(back.info.pid == 4711);
   CHECK(back.info.cores == 16);
+  CHECK(back.info.devices == 4);
   CHECK(back.info.memory == 1ULL << 37);
   CHECK(back.id == NodeId{0x0123456789abcdefULL, 0xfedcba9876543210ULL});
   CHECK(back.session == 99);
@@ -78,6 +87,13 @@ TEST_CASE("no truncation and no extension of a frame is a frame") {
   }
 }
 
+TEST_CASE("no frame is longer than is said, however small the messages") {
+  const std::string longest(2 * longest_text, 'a');
+  NodeInfo info{.version = longest, .host = longest, .name = longest};
+  CHECK(encode({0, 0, Hello{info, {}, 0}}).size() == longest_frame(1));
+  CHECK(encode({1, 0, Data{Bytes(10'000)}}).size() == longest_frame(10'000));
+}
+
 TEST_CASE("what breaks a rule of the format is told apart") {
   const auto changed = [](std::size_t at, int value) {
     Bytes bytes = encode({7, 5, Heartbeat{}});
@@ -97,6 +113,41 @@ TEST_CASE("what breaks a rule of the format is told apart") {
   CHECK(malformed_text(encode({0, 0, Welcome{0}})) == "a welcome without a session");
 }
 
+TEST_CASE("a node is named by its own name where it has one, and by its host") {
+  NodeInfo node{.version = "1.0", .host = "host7", .name = "left", .pid = 4711};
+  CHECK(name_of(node) == "node left (host host7, pid 4711)");
+  node.name = "host7";
+  CHECK(name_of(node) == "node host7 (pid 4711)");
+  node.name = "";
+  CHECK(name_of(node) == "node host7 (pid 4711)");
+  CHECK(this_node("1.0").name == this_node("1.0").host);
+  CHECK(this_node("1.0").devices == 0);
+  CHECK(this_node("1.0", "left", 3).name == "left");
+  CHECK(this_node("1.0", "left", 3).devices == 3);
+}
+
+TEST_CASE("a text is UTF-8 without control characters, and of anything else one is made") {
+  const auto [bytes, text] = GENERATE(table<std::string, std::string>({
+      {"", ""},
+      {"plain ~", "plain ~"},
+      {"gr\xc3\xb6\xc3\x9f\xe2\x82\xac\xf0\x9f\x9a\x80", "gr\xc3\xb6\xc3\x9f\xe2\x82\xac\xf0\x9f\x9a\x80"},
+      {"a\nb\x1b[2J\x7f", "a?b?[2J?"},
+      {"\xc2\x9b", "??"},                   // a control character of two bytes
+      {"\xc0\xaf \xe0\x80\xaf", "?? ???"},  // longer than needed
+      {"\xed\xa0\x80", "???"},              // half of a pair in UTF-16
+      {"\xf4\x90\x80\x80", "????"},         // beyond the last character
+      {"\xc3", "?"},
+      {"\xe2\x82", "??"},
+      {"\x80 \xff", "? ?"},
+  }));
+  CHECK(is_text(bytes) == (bytes == text));
+  CHECK(to_text(bytes) == text);
+  CHECK(is_text(text));
+  const std::string euros = to_text(std::string(longest_text - 1, 'a') + "\xe2\x82\xac");
+  CHECK(euros == std::string(longest_text - 1, 'a'));
+  CHECK_FALSE(is_text(std::string(longest_text + 1, 'a')));
+}
+
 TEST_CASE("texts neither break the frame nor the log") {
   const Bytes bytes = encode({0, 0, Refuse{std::string(5000, 'a') + "\n"}});
   const Decoded decoded = decode(bytes);
@@ -110,7 +161,7 @@ TEST_CASE("texts neither break the frame nor the log") {
 
 TEST_CASE("a hello and a refuse of another wire format are understood as far as it takes to refuse") {
   Bytes foreign = encode(hello(), 7);
-  foreign.resize(foreign.size() - 20);
+  foreign.erase(foreign.end() - 20, foreign.end());
   foreign[7] = std::byte{1};
   const Decoded decoded = decode(foreign);
   REQUIRE(std::holds_alternative<ForeignHello>(decoded));

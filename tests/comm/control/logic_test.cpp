@@ -179,9 +179,22 @@ TEST_CASE("heartbeats are due at their interval and only while connected; the ti
   CHECK(presence.heartbeat_due(500ms));
   presence.said(500ms);
   CHECK_FALSE(presence.heartbeat_due(999ms));
-  presence.forgive(100s);
-  CHECK_FALSE(presence.absence(104s));
+  presence.forgive(100s, 100s + 500ms);
+  CHECK_FALSE(presence.absence(105s));
   CHECK(presence.absence(106s));
+}
+
+TEST_CASE("a pause forgives no absence that comes after it") {
+  const Timing timing{.heartbeat = 500ms, .silence = 5s, .reconnect = 1500ms};
+  Presence presence(timing, 0s);
+  presence.attach(0s);
+  presence.heard(60s);
+  presence.forgive(59s, 60s);
+  CHECK_FALSE(presence.absence(65s));
+  CHECK(presence.absence(65s + Time(1)));
+  presence.detach(60s);
+  presence.forgive(59s, 60s);
+  CHECK(presence.absence(61500ms + Time(1)));
 }
 
 TEST_CASE("the same complaint is passed on once, and all in all few are") {

@@ -47,8 +47,11 @@ struct ServerRecorder : control::ServerListener, Waiting {
   using Node = control::NodeId;
   using Message = std::vector<std::byte>;
 
-  void on_joined(const Node& node, const control::NodeInfo& info) override {
-    change([&] { joined.emplace_back(node, info); });
+  void on_joined(const Node& node, const control::NodeInfo& info, const std::string& key) override {
+    change([&] {
+      joined.emplace_back(node, info);
+      keys.push_back(key);
+    });
   }
   void on_message(const Node& node, Message message) override {
     if (answer) answer(node, message);
@@ -77,6 +80,7 @@ struct ServerRecorder : control::ServerListener, Waiting {
   /// Called on the server's thread.
   std::function<void(const Node&, const Message&)> answer;
   std::vector<std::pair<Node, control::NodeInfo>> joined;
+  std::vector<std::string> keys;  // of those joined
   std::map<Node, std::vector<Message>> messages;
   std::vector<Node> left;
   std::vector<std::string> lost, refused, dropped;

@@ -3,36 +3,14 @@
 #include <atomic>
 #include <cstdint>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "comm/control/tcp.h"
+
 namespace tandem::test {
-
-/// A TCP socket that is closed in the end.
-class Tcp {
- public:
-  Tcp() = default;
-  explicit Tcp(int file) : file_(file) {}
-  Tcp(Tcp&& other) noexcept : file_(other.file_) { other.file_ = -1; }
-  Tcp& operator=(Tcp&& other) noexcept;
-  ~Tcp();
-
-  int file() const { return file_; }
-
-  /// To "tcp://127.0.0.1:PORT".
-  static Tcp connected(const std::string& endpoint);
-  /// To a port that is free.
-  static Tcp listening();
-  std::string endpoint() const;
-
-  void write(const std::string& bytes) const;
-  /// Reads until the other side closes; at most for ten seconds. Returns whether it did.
-  bool wait_closed() const;
-
- private:
-  int file_ = -1;
-};
 
 /// Stands between nodes and a driver, passes on what they say, and does to their connections what a network does.
 class Relay {
@@ -49,8 +27,12 @@ class Relay {
   void set_dead(bool dead) { dead_ = dead; }
   /// Passes nothing on, and ends nothing.
   void set_stalled(bool stalled) { stalled_ = stalled; }
+  /// Ends the connection on which the last of so many more bytes goes by, and does not pass on what comes after it.
+  void cut_after(std::size_t bytes);
   /// Whether these bytes have gone by, in either direction.
   bool saw(const std::string& bytes) const;
+  /// All that nodes have said, on all their connections.
+  std::string said_by_nodes() const;
   /// How many connections have been made to it.
   int connections() const { return connections_; }
 
@@ -62,7 +44,7 @@ class Relay {
   void run();
   void accept_link();
   /// Returns whether the link is still up.
-  bool pass_on(const Tcp& from, const Tcp& to);
+  bool pass_on(const Tcp& from, const Tcp& to, std::string& seen);
 
   const std::string driver_;
   Tcp listener_;
@@ -70,7 +52,10 @@ class Relay {
   std::atomic<bool> stop_ = false, cut_ = false, dead_ = false, stalled_ = false;
   std::atomic<int> connections_ = 0;
   mutable std::mutex mutex_;
-  std::string seen_;  // under mutex_
+  // Under mutex_.
+  std::string from_nodes_, from_driver_;
+  std::optional<std::size_t> until_cut_;
+
   std::thread thread_;
 };
 

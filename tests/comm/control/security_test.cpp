@@ -41,6 +41,7 @@ void check_goes_on(Driver& driver) {
   driver.server.send(driver.recorder.joined[0].first, bytes_of("welcome"));
   REQUIRE(good.wait_messages(1));
   CHECK(driver.recorder.joined.size() == 1);
+  CHECK(driver.recorder.keys[0] == driver.node.public_key);
   CHECK(driver.recorder.lost.empty());
 }
 
@@ -95,7 +96,7 @@ TEST_CASE("a node that takes another for its driver, or uses no keys, is refused
                                                                       : "one side uses keys, the other does not"));
 }
 
-TEST_CASE("a node with keys does not join a driver without") {
+TEST_CASE("a node with keys does not join a driver without, which is logged once") {
   ServerRecorder at_driver;
   ControlServer server(server_options(), at_driver);
   auto options = client_options(server.endpoint());
@@ -105,6 +106,10 @@ TEST_CASE("a node with keys does not join a driver without") {
   ControlClient client(options, at_node);
   client.send(bytes_of("secret"));
   REQUIRE(at_node.wait_refused());
+  CHECK_THAT(at_node.refused, Catch::Contains("use keys") || Catch::Contains("uses keys"));
+  REQUIRE(at_driver.wait([&] { return !at_driver.refused.empty(); }));
+  CHECK(at_driver.refused ==
+        std::vector<std::string>{"somebody at 127.0.0.1 is refused: one side uses keys, the other does not"});
   CHECK(at_driver.joined.empty());
   CHECK(at_driver.messages.empty());
 }

@@ -30,7 +30,7 @@ Rules rules_of(const std::string& version = "1.0") { return {.version = version}
 /// A node, its connection, and what has been told to it.
 struct Node {
   explicit Node(int number, const Rules& rules, Time now)
-      : info{rules.version, "host" + std::to_string(number), number, 4, 1 << 20},
+      : info{.version = rules.version, .host = "host" + std::to_string(number), .pid = number},
         side(rules, info, "tcp://driver:1", 30s, now) {}
 
   NodeInfo info;
@@ -362,7 +362,7 @@ TEST_CASE("a node cannot resume what the driver does not know") {
 
 TEST_CASE("nobody takes another's identity without its session and its key") {
   ServerSide server(rules_of(), 0s);
-  const Hello hello{{"1.0", "host0", 1, 1, 1}, random_node_id(), 0};
+  const Hello hello{{.version = "1.0", .host = "host0"}, random_node_id(), 0};
   const auto say = [&](const std::string& connection, const std::string& key, const Hello& what, std::uint64_t taken) {
     server.receive(connection, key, "10.0.0.1", encode({0, taken, what}), 0s);
     for (auto& [to, frame] : server.take_outgoing(0s)) {
@@ -384,6 +384,106 @@ TEST_CASE("nobody takes another's identity without its session and its key") {
   int lost = 0;
   for (const auto& event : server.take_events()) lost += std::holds_alternative<ServerSide::Lost>(event);
   CHECK(lost == 0);
+}
+
+TEST_CASE("of a connection on which a node was known nothing counts, not even another hello") {
+  ServerSide server(rules_of(), 0s);
+  const Hello hello{{.version = "1.0", .host = "host0"}, random_node_id(), 0};
+  server.receive("a", "", "10.0.0.1", encode({0, 0, hello}), 0s);
+  server.receive("a", "", "10.0.0.1", encode({0, 0, Goodbye{}}), 0s);
+  server.take_outgoing(0s);
+  CHECK(server.take_events().size() == 2);
+  server.receive("a", "", "10.0.0.1", encode({0, 0, hello}), 0s);
+  server.receive("a", "", "10.0.0.1", encode({1, 0, Data{}}), 0s);
+  CHECK(server.take_outgoing(0s).empty());
+  CHECK(server.take_events().empty());
+}
+
+TEST_CASE("the key by which a node joins is told of") {
+  ServerSide server(rules_of(), 0s);
+  server.receive("a", "key", "10.0.0.1", encode({0, 0, Hello{{.version = "1.0"}, {1, 2}, 0}}), 0s);
+  const auto events = server.take_events();
+  REQUIRE(events.size() == 1);
+  CHECK(std::get<ServerSide::Joined>(events[0]).key == "key");
+}
+
+TEST_CASE("an end whose connection is cut parts only when it is back, or the other end is given up") {
+  World world(1);
+  CHECK(world.all[0]->side.may_part());
+  world.settle();
+  Node& node = *world.all[0];
+  CHECK(node.side.may_part());
+  CHECK(world.server->may_part());
+  world.cut(node);
+  CHECK_FALSE(node.side.may_part());
+  CHECK_FALSE(world.server->may_part());
+  SECTION("back") {
+    world.settle();
+    CHECK(node.end.empty());
+  }
+  SECTION("given up") {
+    for (int i = 0; i < 200; ++i) {
+      world.cut(node);
+      world.advance(10ms);
+    }
+    CHECK(node.side.ended());
+  }
+  CHECK(node.side.may_part());
+  CHECK(world.server->may_part());
+}
+
+TEST_CASE("a goodbye that is lost with its connection, or the answer to it, is said again on the next") {
+  World world(2);
+  world.settle();
+  Node& node = *world.all[0];
+  const bool by_node = GENERATE(true, false);
+  if (by_node) {
+    node.side.say_goodbye();
+    world.collect(node);
+  } else {
+    world.server->say_goodbye();
+    world.collect_server();
+  }
+  SECTION("the goodbye") {}
+  SECTION("the answer") {
+    while (by_node ? world.deliver_to_server(node) : world.deliver_to_node(node)) {
+    }
+  }
+  world.cut(node);
+  world.settle();
+  CHECK(node.side.ended());
+  if (by_node) {
+    REQUIRE_FALSE(world.log.empty());
+    CHECK(world.log[0] == "host0 left");
+    CHECK(world.all[1]->end.empty());
+  } else {
+    CHECK(node.end == "left");
+    CHECK(world.server->parted());
+  }
+}
+
+TEST_CASE("a node that sends a longer message than is allowed is given up") {
+  Rules rules = rules_of();
+  rules.largest_message = 100;
+  ServerSide server(rules, 0s);
+  server.receive("a", "", "10.0.0.1", encode({0, 0, Hello{{.version = "1.0", .host = "host0"}, {1, 2}, 0}}), 0s);
+  server.receive("a", "", "10.0.0.1", encode({1, 0, Data{Bytes(101)}}), 0s);
+  const auto events = server.take_events();
+  REQUIRE(events.size() == 2);
+  CHECK(std::get<ServerSide::Lost>(events[1]).reason ==
+        "node host0 (pid 0) sent a message of 101 bytes, 100 are allowed");
+}
+
+TEST_CASE("refusals are logged however much garbage comes in") {
+  ServerSide server(rules_of(), 0s);
+  for (std::size_t size = 0; size < 1000; ++size) {
+    server.receive("x", "", "10." + std::to_string(size) + ".9.9", Bytes(7), 0s);
+  }
+  server.take_events();
+  server.receive("y", "", "10.0.0.1", encode({0, 0, Hello{{.version = "0.9"}, {1, 2}, 0}}), 0s);
+  const auto events = server.take_events();
+  REQUIRE(events.size() == 1);
+  CHECK(std::holds_alternative<ServerSide::Refused>(events[0]));
 }
 
 TEST_CASE("what does not belong on the control port is dropped and logged once") {

@@ -27,6 +27,7 @@ TEST_CASE("a node joins, is introduced, and leaves") {
   CHECK_THAT(server.endpoint(), Catch::StartsWith("tcp://127.0.0.1:") && !Catch::EndsWith(":0"));
   ClientRecorder at_node;
   auto options = client_options(server.endpoint());
+  options.self = control::this_node("1.0", "left", 3);
   options.self.cores = 99;
   ControlClient client(options, at_node);
   REQUIRE(at_node.wait_joined());
@@ -34,7 +35,10 @@ TEST_CASE("a node joins, is introduced, and leaves") {
   const control::NodeInfo& info = at_driver.joined[0].second;
   CHECK(info.host == options.self.host);
   CHECK(info.pid == options.self.pid);
+  CHECK(info.name == "left");
   CHECK(info.cores == 99);
+  CHECK(info.devices == 3);
+  CHECK(at_driver.keys[0].empty());
   CHECK(info.memory == options.self.memory);
   CHECK(info.memory > 0);
   CHECK(client.close());
