@@ -37,6 +37,9 @@ scheduler::Pace pace_of(const config::Topology& topology) {
   return topology.staleness ? scheduler::Pace::own : scheduler::Pace::shared;
 }
 
+// The text of a failure names it.
+constexpr int no_node = -1;
+
 // Those of which there may be several, and for whose end the run waits.
 bool has_rank(ActorKind kind) { return kind != ActorKind::node && kind != ActorKind::driver; }
 
@@ -260,8 +263,8 @@ void RunBook::lost(const std::string& node_text, const std::string& reason) {
     }
   }
   if (!needed) return;
-  failures_.push_back(
-      {ActorKind::node, 0, -1, fmt::format("{} with {} is lost: {}", node_text, listed(ranks), reason), Blame::own});
+  failures_.push_back({ActorKind::node, no_node, -1,
+                       fmt::format("{} with {} is lost: {}", node_text, listed(ranks), reason), Blame::own});
 }
 
 std::optional<std::string> RunBook::hang() {
@@ -300,6 +303,7 @@ std::string RunBook::place_text(const Failed& failure) const {
 }
 
 std::string RunBook::describe(const Failed& failure) const {
+  if (failure.actor == ActorKind::node && failure.rank == no_node) return failure.what;
   const std::string place = place_text(failure);
   std::string where = name(failure.actor);
   if (has_rank(failure.actor)) where += fmt::format(" {}", failure.rank);

@@ -1,31 +1,28 @@
 #include "comm/message_mean.h"
 
-#include <algorithm>
 #include <cfloat>
 #include <cmath>
+#include <numeric>
 #include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "comm/codec.h"
-#include "comm/message_mean/mean_step.h"
+#include "comm/message_mean/call.h"
+#include "comm/message_mean/exchange.h"
+#include "comm/message_mean/members.h"
+#include "comm/message_mean/roll_call.h"
+#include "comm/tags.h"
 
 namespace tandem::comm {
 namespace message_mean {
 namespace {
 
-std::string call_text(const CallHeader& call, int rank) {
-  const std::string on_rank = " on rank " + std::to_string(rank);
-  switch (call.call) {
-    case Call::all_reduce_mean:
-      return "all_reduce_mean of step " + std::to_string(call.step) + on_rank;
-    case Call::broadcast:
-      return "broadcast" + on_rank;
-    case Call::barrier:
-      return "barrier" + on_rank;
-  }
-  std::terminate();
+std::vector<int> all_ranks(const Communicator& group) {
+  std::vector<int> ranks(static_cast<std::size_t>(group.size()));
+  std::iota(ranks.begin(), ranks.end(), 0);
+  return ranks;
 }
 
 class MessageMean : public Communicator {
@@ -33,13 +30,9 @@ class MessageMean : public Communicator {
   MessageMean(std::unique_ptr<Communicator> ranks, const MessageMeanOptions& options)
       : ranks_(std::move(ranks)),
         options_(options),
-        codec_(ranks_->size() == 1 ? config::Codec::none : options.codec),
-        roll_call_(*ranks_),
-        residual_(codec_ != config::Codec::none),
-        outgoing_(codec_, options.segment_values, time_),
-        incoming_(codec_, options.segment_values, time_),
-        sum_(options.segment_values),
-        means_(static_cast<std::size_t>(options.results_kept)) {}
+        members_(*ranks_, all_ranks(*ranks_), ranks_->rank()),
+        roll_call_(*ranks_, one_a_host(ranks_->size()), Tag::call),
+        exchange_(ranks_->size(), options) {}
 
   int rank() const override { return ranks_->rank(); }
   int size() const override { return ranks_->size(); }
@@ -59,114 +52,33 @@ class MessageMean : public Communicator {
   void abort(const std::string& reason) noexcept override { ranks_->abort(reason); }
 
  private:
-  /// Runs `body`, whose errors become those of `call`.
-  template <typename Body>
-  void within(const CallHeader& call, const Body& body);
-
-  /// After the call has been announced.
-  Mean exchange(const Contribution& contribution);
   /// Returns when all ranks have come to `call`.
   void meet(const CallHeader& call);
-  std::span<float> next_mean(std::size_t size);
 
   const std::unique_ptr<Communicator> ranks_;
   const MessageMeanOptions options_;
-  const config::Codec codec_;
-  CodecTime time_;
+  const Members members_;
   RollCall roll_call_;
-  Residual residual_;
-  SegmentMessage outgoing_;
-  SegmentMessage incoming_;
-  std::vector<float> sum_;
-  std::vector<std::vector<float>> means_;  // used in turn
-  std::size_t calls_ = 0;
+  Exchange exchange_;
 };
 
-template <typename Body>
-void MessageMean::within(const CallHeader& call, const Body& body) {
-  const auto text = [&](const std::exception& error) { return call_text(call, rank()) + ": " + error.what(); };
-  try {
-    body();
-  } catch (const AbortedError& error) {
-    throw AbortedError(text(error));
-  } catch (const DeadlineError& error) {
-    throw DeadlineError(text(error));
-  } catch (const CommError& error) {
-    throw CommError(text(error));
-  } catch (const std::exception& error) {
-    // Such as no memory: the others would wait in vain.
-    abort(text(error));
-    throw CommError(text(error));
-  }
-}
-
 Mean MessageMean::all_reduce_mean(const Contribution& contribution) {
-  if (!std::isfinite(contribution.weight) || contribution.weight < 0) {
-    throw std::invalid_argument("all_reduce_mean: the weight must be a number of samples, not " +
-                                std::to_string(contribution.weight));
-  }
-  const CallHeader call = {.call = Call::all_reduce_mean,
-                           .algorithm = static_cast<std::uint8_t>(options_.algorithm),
-                           .codec = static_cast<std::uint8_t>(options_.codec),
-                           .step = contribution.step,
-                           .size = contribution.values.size(),
-                           .segment_values = options_.segment_values,
-                           .weight = contribution.weight};
+  const CallHeader call = call_of(contribution, options_);
   Mean mean;
-  within(call, [&] {
+  within(call, *this, [&] {
     roll_call_.announce(call);
-    mean = exchange(contribution);
+    mean = exchange_.run(members_, roll_call_, contribution, rank());
   });
   return mean;
 }
 
-Mean MessageMean::exchange(const Contribution& contribution) {
-  const std::size_t count = contribution.values.size();
-  time_ = {};
-  residual_.begin(count);
-  MeanStep step = {.ranks = *ranks_,
-                   .roll_call = roll_call_,
-                   .residual = residual_,
-                   .outgoing = outgoing_,
-                   .incoming = incoming_,
-                   .sum = sum_,
-                   .shares = {count, size(), options_.segment_values},
-                   .contribution = contribution,
-                   .mean = next_mean(count),
-                   .verdict = {}};
-  if (options_.algorithm == config::Algorithm::ring) {
-    ring_mean(step);
-  } else {
-    direct_mean(step);
-  }
-  if (roll_call_.total_weight() == 0) std::ranges::fill(step.mean, 0.0F);
-  const bool coded = codec_ != config::Codec::none;
-  return {.step = contribution.step,
-          .values = step.mean,
-          .weight = roll_call_.total_weight(),
-          .finite = step.verdict.finite,
-          .non_finite_rank = step.verdict.non_finite_rank,
-          .encoding = coded ? time_.encoding : Duration::zero(),
-          .decoding = coded ? time_.decoding : Duration::zero()};
-}
-
-std::span<float> MessageMean::next_mean(std::size_t size) {
-  std::vector<float>& mean = means_[calls_++ % means_.size()];
-  mean.resize(size);
-  return mean;
-}
-
 void MessageMean::broadcast(int root, std::span<std::byte> data) {
-  if (root < 0 || root >= size()) {
-    throw std::invalid_argument("broadcast: there is no rank " + std::to_string(root) + " in a group of " +
-                                std::to_string(size()));
-  }
-  meet({.call = Call::broadcast, .root = root, .size = data.size()});
+  meet(call_of_broadcast(root, data.size(), size()));
   ranks_->broadcast(root, data);
 }
 
 void MessageMean::meet(const CallHeader& call) {
-  within(call, [&] {
+  within(call, *this, [&] {
     roll_call_.announce(call);
     roll_call_.await();
   });
@@ -175,13 +87,17 @@ void MessageMean::meet(const CallHeader& call) {
 }  // namespace
 }  // namespace message_mean
 
-std::unique_ptr<Communicator> with_message_mean(std::unique_ptr<Communicator> ranks,
-                                                const MessageMeanOptions& options) {
+void check_options(const MessageMeanOptions& options) {
   if (options.algorithm != config::Algorithm::direct && options.algorithm != config::Algorithm::ring) {
     throw std::invalid_argument("a mean by messages must be direct or ring");
   }
   if (options.results_kept < 1) throw std::invalid_argument("a group must keep at least one result");
   if (options.segment_values < 1) throw std::invalid_argument("a segment must have at least one value");
+}
+
+std::unique_ptr<Communicator> with_message_mean(std::unique_ptr<Communicator> ranks,
+                                                const MessageMeanOptions& options) {
+  check_options(options);
   return std::make_unique<message_mean::MessageMean>(std::move(ranks), options);
 }
 

@@ -43,6 +43,9 @@ struct MessageMeanOptions {
   std::size_t segment_values = 65536;
 };
 
+/// Throws std::invalid_argument for options out of range.
+void check_options(const MessageMeanOptions& options);
+
 /// A Communicator whose all_reduce_mean sends messages over `ranks`. It leaves messages and the bytes of a broadcast to
 /// `ranks`; that all ranks came to the same broadcast or barrier they tell each other too. Nobody else may use `ranks`,
 /// or those of the tags in tags.h that are for means. Throws std::invalid_argument for options out of range.

@@ -18,6 +18,12 @@ enum class Tag : std::uint32_t {
   /// Part of a mean, from its owner (direct), or passed on from a rank to the next (ring).
   mean,
 
+  /// In a hierarchical group. How a rank comes to a collective: a CallHeader, to the others of its host and to the
+  /// leaders of other hosts.
+  host_call,
+  /// The collective is done, and what came of it lies in shared memory: from a leader to the others of its host; empty.
+  host_done,
+
   /// Parameter servers. The state to begin with, from worker 0: each server its part, as float32.
   initial_state = 0x2000,
   /// What a worker wants: a RequestHeader.

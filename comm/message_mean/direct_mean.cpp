@@ -13,7 +13,7 @@ void scatter(MeanStep& step) {
       if (range.size == 0) continue;
       step.outgoing.encode_with_feedback(range.of(step.contribution.values), step.residual.before(range),
                                          step.residual.after(range));
-      if (step.outgoing.header().finite == 0) step.outgoing.name_non_finite_rank(step.rank());
+      if (step.culprit && step.outgoing.header().finite == 0) step.outgoing.name_non_finite_rank(*step.culprit);
       step.outgoing.send(step.ranks, owner, Tag::contribution);
     }
   }

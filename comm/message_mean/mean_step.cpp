@@ -15,8 +15,8 @@ void encode_sum(MeanStep& step, Range range, std::optional<int> known) {
   step.outgoing.encode_with_feedback(step.sum.first(range.size), step.residual.before(range),
                                      step.residual.after(range));
   if (step.outgoing.header().finite != 0) return;
-  if (step.contribution.weight != 0 && !all_finite(range.of(step.contribution.values))) {
-    known = std::min(step.rank(), known.value_or(step.rank()));
+  if (step.culprit && step.contribution.weight != 0 && !all_finite(range.of(step.contribution.values))) {
+    known = std::min(*step.culprit, known.value_or(*step.culprit));
   }
   if (known) step.outgoing.name_non_finite_rank(*known);
 }

@@ -5,6 +5,7 @@
 #include <span>
 
 #include "comm/communicator.h"
+#include "comm/message_mean/members.h"
 #include "comm/message_mean/residual.h"
 #include "comm/message_mean/roll_call.h"
 #include "comm/message_mean/segment_message.h"
@@ -25,9 +26,10 @@ struct Verdict {
   }
 };
 
-/// One call of all_reduce_mean on one rank.
+/// One call of all_reduce_mean on one of those that exchange parts of vectors. Ranks here are the members' numbers, but
+/// for those that are named as not finite.
 struct MeanStep {
-  Communicator& ranks;
+  const Members& ranks;
   /// This rank has announced the call.
   RollCall& roll_call;
   Residual& residual;
@@ -37,6 +39,8 @@ struct MeanStep {
   std::span<float> sum;
   Shares shares;
   const Contribution& contribution;
+  /// The rank to name if the contribution is not finite, if one is to be named.
+  std::optional<int> culprit;
   /// What comes out, on every rank.
   std::span<float> mean;
   Verdict verdict;

@@ -1,32 +1,18 @@
 #include "comm/message_mean/roll_call.h"
 
-#include <numeric>
+#include <algorithm>
 #include <string>
 #include <utility>
 
 #include "comm/error_text.h"
-#include "comm/tags.h"
+#include "comm/message_mean/call.h"
 #include "config/job.h"
 
 namespace tandem::comm::message_mean {
 namespace {
 
-constexpr auto kTag = static_cast<std::uint32_t>(Tag::call);
-
 /// A name, or the number of what has none: another program may have sent it.
 std::string name_or_number(const char* name, int number) { return name != nullptr ? name : std::to_string(number); }
-
-std::string call_name(Call call) {
-  switch (call) {
-    case Call::all_reduce_mean:
-      return "all_reduce_mean";
-    case Call::broadcast:
-      return "broadcast";
-    case Call::barrier:
-      return "barrier";
-  }
-  return name_or_number(nullptr, static_cast<int>(call));
-}
 
 std::string algorithm_name(std::uint8_t number) {
   return name_or_number(name(static_cast<config::Algorithm>(number)), number);
@@ -53,34 +39,71 @@ std::string difference(int rank_a, const CallHeader& a, int rank_b, const CallHe
 
 }  // namespace
 
-RollCall::RollCall(Communicator& ranks) : ranks_(ranks), weights_(static_cast<std::size_t>(ranks.size())) {
-  missing_.reserve(weights_.size());
+RollCall::RollCall(Communicator& ranks, const Hosts& hosts, Tag tag)
+    : ranks_(ranks),
+      hosts_(hosts),
+      tag_(tag),
+      weights_(static_cast<std::size_t>(ranks.size())),
+      host_weights_(hosts.size()) {
+  const int own = ranks.rank();
+  const auto append = [](std::vector<int>& list, const auto& more) {
+    list.insert(list.end(), more.begin(), more.end());
+  };
+  bool leads = false;
+  for (const std::vector<int>& host : hosts) {
+    if (std::ranges::find(host, own) == host.end()) {
+      append(others_elsewhere_, host);
+      others_told_.push_back(host.front());
+      continue;
+    }
+    leads = host.front() == own;
+    append(others_here_, host);
+    std::erase(others_here_, own);
+  }
+  append(others_told_, others_here_);
+  if (!leads) others_elsewhere_.clear();
+  std::ranges::sort(others_elsewhere_);
+  missing_here_.reserve(others_here_.size());
+  missing_elsewhere_.reserve(others_elsewhere_.size());
 }
 
 void RollCall::announce(const CallHeader& call) {
   own_ = call;
   weights_[static_cast<std::size_t>(ranks_.rank())] = call.weight;
-  missing_.clear();
-  for (int rank = 0; rank < ranks_.size(); ++rank) {
-    if (rank != ranks_.rank()) missing_.push_back(rank);
-  }
-  for (const int other : missing_) ranks_.send(other, kTag, bytes_of(call));
+  missing_here_ = others_here_;
+  missing_elsewhere_ = others_elsewhere_;
+  for (const int other : others_told_) ranks_.send(other, static_cast<std::uint32_t>(tag_), bytes_of(call));
 }
 
 void RollCall::await() {
   // A rank alone learns here whether its group is dead.
   if (ranks_.size() == 1) ranks_.barrier();
-  while (!missing_.empty()) {
+  await_host();
+  await(missing_elsewhere_);
+  for (std::size_t host = 0; host < hosts_.size(); ++host) {
+    host_weights_[host] = 0;
+    for (const int rank : hosts_[host]) host_weights_[host] += weights_[static_cast<std::size_t>(rank)];
+  }
+}
+
+void RollCall::await(std::vector<int>& missing) {
+  while (!missing.empty()) {
     CallHeader call;
-    const int other = ranks_.receive_any(missing_, kTag, writable_bytes_of(call), ranks_.deadline());
+    const int other =
+        ranks_.receive_any(missing, static_cast<std::uint32_t>(tag_), writable_bytes_of(call), ranks_.deadline());
     if (const std::string different = difference(other, call, ranks_.rank(), own_); !different.empty()) {
       ranks_.abort(different);
       throw CommError(different);
     }
     weights_[static_cast<std::size_t>(other)] = call.weight;
-    std::erase(missing_, other);
+    std::erase(missing, other);
   }
-  total_weight_ = std::accumulate(weights_.begin(), weights_.end(), 0.0);
+}
+
+Hosts one_a_host(int ranks) {
+  Hosts hosts;
+  for (int rank = 0; rank < ranks; ++rank) hosts.push_back({rank});
+  return hosts;
 }
 
 }  // namespace tandem::comm::message_mean

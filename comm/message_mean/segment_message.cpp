@@ -50,11 +50,11 @@ void SegmentMessage::decode_add(float scale, std::span<float> sum) const {
   comm::decode_add(codec_, encoded(), scale, sum);
 }
 
-void SegmentMessage::send(Communicator& ranks, int to, Tag tag) const {
+void SegmentMessage::send(const Members& ranks, int to, Tag tag) const {
   ranks.send(to, tag_number(tag), std::span(memory_).first(size_));
 }
 
-void SegmentMessage::receive(Communicator& ranks, int from, Tag tag, std::size_t count) {
+void SegmentMessage::receive(const Members& ranks, int from, Tag tag, std::size_t count) {
   resize(count);
   ranks.receive(from, tag_number(tag), std::span(memory_).first(size_));
 }

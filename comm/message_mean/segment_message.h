@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "comm/communicator.h"
+#include "comm/message_mean/members.h"
 #include "comm/tags.h"
 #include "comm/wire.h"
 #include "config/job.h"
@@ -33,9 +34,9 @@ class SegmentMessage {
   void decode(std::span<float> values) const;
   void decode_add(float scale, std::span<float> sum) const;
 
-  void send(Communicator& ranks, int to, Tag tag) const;
+  void send(const Members& ranks, int to, Tag tag) const;
   /// Waits for a message with `count` values.
-  void receive(Communicator& ranks, int from, Tag tag, std::size_t count);
+  void receive(const Members& ranks, int from, Tag tag, std::size_t count);
 
   SegmentHeader header() const;
   void name_non_finite_rank(std::int32_t rank);

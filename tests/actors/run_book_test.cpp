@@ -94,7 +94,7 @@ TEST_CASE("an error of an exchange is a consequence of whatever else is found, a
   CHECK(b.book.failure_text(false) == "reducer 0 on node h0 (pid 70) at step 3: rank 1 has gone");
   b.book.lost("node h1 (pid 71)", "its connection ended");
   CHECK(b.book.failure_text(false) ==
-        "driver: node h1 (pid 71) with rank 1 at step 0 is lost: its connection ended\n"
+        "node h1 (pid 71) with rank 1 at step 0 is lost: its connection ended\n"
         "  in consequence, reducer 0 on node h0 (pid 70) at step 3: rank 1 has gone");
 }
 

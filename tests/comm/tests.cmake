@@ -20,6 +20,7 @@ set_source_files_properties(comm/codec_test.cpp comm/reference_codec.cpp comm/re
   comm/reference_mean.cpp PROPERTIES COMPILE_OPTIONS -ffp-contract=off)
 
 tandem_test(codec_test SOURCES comm/codec_test.cpp LIBRARIES tandem_comm_fixtures)
+tandem_test(file_store_test SOURCES comm/file_store_test.cpp LIBRARIES tandem_comm)
 tandem_test(gloo_contract_test
   SOURCES comm/gloo_contract_test.cpp comm/gloo_fixture.cpp LIBRARIES tandem_communicator_contract)
 tandem_test(gloo_process_test
@@ -45,6 +46,16 @@ foreach(algorithm direct ring)
     set(test ${algorithm}_${codec}_contract_test)
     tandem_test(${test} SOURCES comm/message_mean_contract_test.cpp LIBRARIES tandem_communicator_contract)
     target_compile_definitions(${test} PRIVATE ALGORITHM=${algorithm} CODEC=${codec})
+  endforeach()
+endforeach()
+tandem_test(hierarchical_test
+  SOURCES comm/hierarchical_test.cpp comm/hierarchical_fixture.cpp comm/gloo_fixture.cpp LIBRARIES tandem_comm_fixtures)
+foreach(layout pairs uneven singles)
+  foreach(codec none int8)
+    set(test hierarchical_${layout}_${codec}_contract_test)
+    tandem_test(${test} SOURCES comm/hierarchical_contract_test.cpp comm/hierarchical_fixture.cpp
+      LIBRARIES tandem_communicator_contract)
+    target_compile_definitions(${test} PRIVATE LAYOUT=${layout} CODEC=${codec})
   endforeach()
 endforeach()
 include(${CMAKE_CURRENT_LIST_DIR}/control/tests.cmake)
