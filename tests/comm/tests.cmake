@@ -20,11 +20,6 @@ set_source_files_properties(comm/codec_test.cpp comm/reference_codec.cpp comm/re
   comm/reference_mean.cpp PROPERTIES COMPILE_OPTIONS -ffp-contract=off)
 
 tandem_test(codec_test SOURCES comm/codec_test.cpp LIBRARIES tandem_comm_fixtures)
-tandem_test(gloo_contract_test
-  SOURCES comm/gloo_contract_test.cpp comm/gloo_fixture.cpp LIBRARIES tandem_communicator_contract)
-tandem_test(gloo_process_test
-  SOURCES comm/gloo_process_test.cpp comm/process_group.cpp LIBRARIES tandem_comm_fixtures)
-tandem_test(gloo_test SOURCES comm/gloo_test.cpp comm/gloo_fixture.cpp LIBRARIES tandem_comm_fixtures)
 tandem_test(in_process_test SOURCES comm/in_process_test.cpp LIBRARIES tandem_communicator_contract)
 tandem_test(keys_test SOURCES comm/keys_test.cpp LIBRARIES tandem_comm)
 if(TANDEM_LIBTORCH)
@@ -47,8 +42,20 @@ foreach(algorithm direct ring)
     target_compile_definitions(${test} PRIVATE ALGORITHM=${algorithm} CODEC=${codec})
   endforeach()
 endforeach()
+foreach(transport gloo zeromq)
+  tandem_test(${transport}_contract_test
+    SOURCES comm/peer_group_contract_test.cpp comm/peer_group_fixture.cpp LIBRARIES tandem_communicator_contract)
+  tandem_test(${transport}_process_test
+    SOURCES comm/peer_group_process_test.cpp comm/peer_group_fixture.cpp comm/process_group.cpp
+    LIBRARIES tandem_comm_fixtures)
+  tandem_test(${transport}_group_test
+    SOURCES comm/peer_group_test.cpp comm/peer_group_fixture.cpp LIBRARIES tandem_comm_fixtures)
+  foreach(kind contract process group)
+    target_compile_definitions(${transport}_${kind}_test PRIVATE TRANSPORT=${transport})
+  endforeach()
+endforeach()
 include(${CMAKE_CURRENT_LIST_DIR}/control/tests.cmake)
 # For measuring by hand; see its usage.
-add_executable(gloo_bench EXCLUDE_FROM_ALL comm/gloo_bench.cpp)
-target_link_libraries(gloo_bench PRIVATE tandem_build_flags tandem_comm)
-target_include_directories(gloo_bench PRIVATE ${CMAKE_SOURCE_DIR}/tests)
+add_executable(peer_group_bench EXCLUDE_FROM_ALL comm/peer_group_bench.cpp)
+target_link_libraries(peer_group_bench PRIVATE tandem_build_flags tandem_comm)
+target_include_directories(peer_group_bench PRIVATE ${CMAKE_SOURCE_DIR}/tests)

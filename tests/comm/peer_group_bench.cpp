@@ -13,6 +13,7 @@
 #include "comm/gloo.h"
 #include "comm/interface.h"
 #include "comm/message_mean.h"
+#include "comm/zeromq.h"
 
 // Times all_reduce_mean between processes, on one host or several: a process a rank is started by hand, all with the
 // same empty folder. Rank 0 prints a JSON line for each algorithm and codec.
@@ -74,9 +75,18 @@ Times time_calls(Communicator& end, int rounds) {
   return times;
 }
 
-void measure(Store& store, GlooOptions options, const Kind& kind, int rounds, double bits_per_second) {
+using Transport = std::unique_ptr<Communicator> (*)(Store&, const PeerGroupOptions&);
+
+Transport transport_of(const std::string& name) {
+  if (name == "gloo") return &make_gloo_communicator;
+  if (name == "zeromq") return &make_zeromq_communicator;
+  throw std::invalid_argument("there is no transport \"" + name + "\"");
+}
+
+void measure(Transport transport, Store& store, PeerGroupOptions options, const Kind& kind, int rounds,
+             double bits_per_second) {
   options.key_prefix = std::string(name(kind.algorithm)) + "-" + name(kind.codec);
-  const auto end = with_kind(make_gloo_communicator(store, options), kind);
+  const auto end = with_kind(transport(store, options), kind);
   const auto [seconds, processor, bytes] = time_calls(*end, rounds);
   end->barrier();
   if (options.rank != 0) return;
@@ -92,19 +102,21 @@ void measure(Store& store, GlooOptions options, const Kind& kind, int rounds, do
 }
 
 int run(int argc, char** argv) {
-  if (argc != 7) {
-    std::fprintf(stderr, "usage: gloo_bench RANK SIZE FOLDER HOST_OF_RANK_0 ROUNDS GIGABITS_PER_SECOND\n");
+  if (argc != 8) {
+    std::fprintf(stderr,
+                 "usage: peer_group_bench gloo|zeromq RANK SIZE FOLDER HOST_OF_RANK_0 ROUNDS GIGABITS_PER_SECOND\n");
     return 2;
   }
-  FileStore store(argv[3]);
-  const GlooOptions options = {.rank = std::atoi(argv[1]),
-                               .size = std::atoi(argv[2]),
-                               .address = local_address_towards(argv[4]),
-                               .name = argv[1]};
+  const Transport transport = transport_of(argv[1]);
+  FileStore store(argv[4]);
+  const PeerGroupOptions options = {.rank = std::atoi(argv[2]),
+                                    .size = std::atoi(argv[3]),
+                                    .address = local_address_towards(argv[5]),
+                                    .name = argv[2]};
   for (const Kind& kind :
        {Kind{Algorithm::native, Codec::none}, Kind{Algorithm::direct, Codec::bf16},
         Kind{Algorithm::direct, Codec::int8}, Kind{Algorithm::ring, Codec::none}, Kind{Algorithm::ring, Codec::int8}}) {
-    measure(store, options, kind, std::atoi(argv[5]), std::atof(argv[6]) * 1e9);
+    measure(transport, store, options, kind, std::atoi(argv[6]), std::atof(argv[7]) * 1e9);
   }
   return 0;
 }
