@@ -1,51 +1,23 @@
 #pragma once
 
 #include <memory>
-#include <string>
 
 #include "comm/communicator.h"
+#include "comm/peer_group.h"
 #include "comm/store.h"
 
 namespace tandem::comm {
 
-struct GlooOptions {
-  int rank = 0;
-  /// At least 1.
-  int size = 1;
-  /// The address of this host, as text, that the other ranks connect to (comm/interface.h). Ports are chosen by the
-  /// kernel.
-  std::string address = {};
-  /// What this group's keys in the store begin with; no two groups share it.
-  std::string key_prefix = {};
-  /// Of this rank, for errors on all ranks, such as "host b": they say "rank 2 (host b)". May be empty.
-  std::string name = {};
-  /// How many means each rank may hold on to; see Mean::values. At least 1.
-  int results_kept = 1;
-  /// Longest a call may wait for other ranks; more than zero, at most a year.
-  Duration deadline = std::chrono::seconds(60);
-  /// The same for making the group.
-  Duration connect_deadline = std::chrono::seconds(60);
-};
-
-/// One rank's end of a group whose ranks may be anywhere, connected with each other by TCP. Collective: each rank calls
-/// it, with a store that all see, which is not used afterwards. Throws std::invalid_argument for options out of range,
-/// DeadlineError naming the ranks that did not come in time, and CommError if a connection cannot be made.
+/// One rank's end of a group whose ranks may be anywhere (comm/peer_group.h), connected with each other by TCP.
+/// Collective: each rank calls it, with a store that all see, which is not used afterwards. Throws
+/// std::invalid_argument for options out of range, DeadlineError naming the ranks that did not come in time, and
+/// CommError if a connection cannot be made.
 ///
 /// Connections are neither authenticated nor encrypted: they are for networks that are trusted.
 ///
-/// all_reduce_mean is `direct` without a codec (comm/message_mean.h), with the bits of an in-process group.
-///
-/// A message is copied once where it is sent, and once where it is received; sending waits for nobody. What the
-/// receiver has not asked for yet lies with it, in memory that is not bounded and that is kept for later messages.
-///
-/// A rank whose process ends or whose connection breaks ends the group at once: every call on other ranks throws an
-/// error naming it. One that hangs is found at the deadline. What a failed call, or abort(), tells the others has
-/// reached them when it returns; it waits for one that does not answer, a second at most.
-///
-/// A destroyed end has left the group, as in an in-process group. Its destructor waits until the others have got its
-/// messages, at most for the deadline; in a dead group, a second at most.
+/// The memory of messages that the receiver has not asked for yet is kept for later ones.
 ///
 /// Threads: beside its user's, an end has two threads, which block all signals. SIGPIPE is never raised.
-std::unique_ptr<Communicator> make_gloo_communicator(Store& store, const GlooOptions& options);
+std::unique_ptr<Communicator> make_gloo_communicator(Store& store, const PeerGroupOptions& options);
 
 }  // namespace tandem::comm

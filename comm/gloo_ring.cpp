@@ -18,7 +18,7 @@ using std::chrono::milliseconds;
 /// A Store as Gloo knows one.
 class GlooStore : public gloo::rendezvous::Store {
  public:
-  GlooStore(comm::Store& store, const GlooOptions& options)
+  GlooStore(comm::Store& store, const PeerGroupOptions& options)
       : store_(store), prefix_(options.key_prefix + "/"), limit_(options.connect_deadline) {}
 
   void set(const std::string& key, const std::vector<char>& data) override {
@@ -45,7 +45,7 @@ class GlooStore : public gloo::rendezvous::Store {
 }  // namespace
 
 struct GlooRing::State {
-  explicit State(const GlooOptions& options)
+  explicit State(const PeerGroupOptions& options)
       : device(gloo::transport::tcp::CreateDevice(gloo::transport::tcp::attr(options.address.c_str()))),
         context(std::make_shared<gloo::rendezvous::Context>(options.rank, options.size)) {
     context->setTimeout(std::chrono::duration_cast<milliseconds>(options.deadline));
@@ -56,7 +56,7 @@ struct GlooRing::State {
   std::vector<float> sum;
 };
 
-GlooRing::GlooRing(Store& store, const GlooOptions& options) : state_(std::make_unique<State>(options)) {
+GlooRing::GlooRing(Store& store, const PeerGroupOptions& options) : state_(std::make_unique<State>(options)) {
   GlooStore gloo_store(store, options);
   state_->context->connectFullMesh(gloo_store, state_->device);
 }

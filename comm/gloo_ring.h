@@ -13,7 +13,7 @@ namespace tandem::comm {
 class GlooRing {
  public:
   /// Collective, as make_gloo_communicator(); of the options it needs rank, size, address, key_prefix and deadlines.
-  GlooRing(Store& store, const GlooOptions& options);
+  GlooRing(Store& store, const PeerGroupOptions& options);
   GlooRing(const GlooRing&) = delete;
   GlooRing& operator=(const GlooRing&) = delete;
   ~GlooRing();

@@ -88,7 +88,7 @@ MeanRounds run_in_process(const Combination& combination, const BenchAllreduceAr
 MeanRounds run_between_processes(const Combination& combination, const BenchAllreduceArguments& arguments) {
   const MeanProblem problem(combination.ranks, combination.size);
   comm::FileStore store(arguments.folder);
-  comm::GlooOptions options = {.rank = *arguments.rank,
+  comm::PeerGroupOptions options = {.rank = *arguments.rank,
                                .size = combination.ranks,
                                .address = arguments.interface.empty() ? comm::local_address_towards(arguments.towards)
                                                                       : comm::address_of_interface(arguments.interface),

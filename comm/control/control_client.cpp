@@ -10,6 +10,7 @@
 
 #include "comm/control/client_side.h"
 #include "comm/control/sockets.h"
+#include "comm/zeromq/sockets.h"
 
 namespace tandem::comm::control {
 namespace {
@@ -39,11 +40,11 @@ class Link {
   Link& operator=(const Link&) = delete;
 
   zmq::socket_t& socket() { return socket_; }
-  Monitor& monitor() { return *monitor_; }
+  zeromq::Monitor& monitor() { return *monitor_; }
   void linger() { socket_.set(zmq::sockopt::linger, linger_milliseconds); }
 
  private:
-  std::optional<Monitor> configured(const ClientOptions& options) {
+  std::optional<zeromq::Monitor> configured(const ClientOptions& options) {
     set_common_options(socket_, options.rules.largest_message);
     socket_.set(zmq::sockopt::reconnect_ivl, -1);
     if (options.keys) {
@@ -55,7 +56,7 @@ class Link {
   }
 
   zmq::socket_t socket_;
-  std::optional<Monitor> monitor_;
+  std::optional<zeromq::Monitor> monitor_;
 };
 
 }  // namespace
@@ -89,7 +90,7 @@ class ControlClient::Loop {
   zmq::context_t context_;
   std::optional<Link> link_;
   std::string failure_;  // why the connection ends, where that is known before
-  Wakeup wakeup_;
+  zeromq::Wakeup wakeup_;
 
   mutable std::mutex mutex_;
   ClientSide side_;
@@ -145,7 +146,7 @@ void ControlClient::Loop::run() noexcept {
       items.push_back({link_->socket().handle(), 0, ZMQ_POLLIN, 0});
       items.push_back({link_->monitor().socket().handle(), 0, ZMQ_POLLIN, 0});
     }
-    wait_for(items, wait_time());
+    zeromq::wait_for(items, wait_time());
     if (items.front().revents != 0) wakeup_.clear();
     turn(done);
   }
@@ -190,7 +191,7 @@ void ControlClient::Loop::connect(Time now) {
 void ControlClient::Loop::take_in(Time now) {
   if (!link_) return;
   for (int i = 0; i < messages_at_once; ++i) {
-    const std::vector<zmq::message_t> parts = receive_message(link_->socket());
+    const std::vector<zmq::message_t> parts = zeromq::receive_message(link_->socket());
     if (parts.empty()) {
       // All that came before the connection's end has been taken.
       take_connection_events(now);
@@ -208,11 +209,11 @@ void ControlClient::Loop::take_connection_events(Time now) {
         side_.refuse("the key " + (options_.keys ? options_.keys->own.public_key : std::string()) + " is not accepted");
         break;
       case ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL:
-        failure_ = failure_text(*event);
+        failure_ = zeromq::failure_text(*event);
         break;
       case ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL:
         // Whoever finds the other at fault says nothing, and ends the connection.
-        failure_ = failure_text(*event) + "; does only one of them use keys, or another key?";
+        failure_ = zeromq::failure_text(*event) + "; does only one of them use keys, or another key?";
         break;
       case ZMQ_EVENT_DISCONNECTED:
         side_.disconnect(failure_.empty() ? "the connection ended" : failure_, now);
@@ -243,7 +244,7 @@ void ControlClient::Loop::send_out(const std::vector<std::vector<std::byte>>& fr
   for (const auto& frame : frames) {
     std::vector<zmq::message_t> parts;
     parts.emplace_back(frame.data(), frame.size());
-    send_message(link_->socket(), std::move(parts));
+    zeromq::send_message(link_->socket(), std::move(parts));
   }
 }
 

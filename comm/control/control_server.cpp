@@ -12,7 +12,8 @@
 #include "comm/control/handshake_failures.h"
 #include "comm/control/server_side.h"
 #include "comm/control/sockets.h"
-#include "comm/control/zap.h"
+#include "comm/zeromq/sockets.h"
+#include "comm/zeromq/zap.h"
 
 namespace tandem::comm::control {
 namespace {
@@ -58,8 +59,8 @@ class ControlServer::Loop {
   void take_in(Time now);
   void take_message(std::vector<zmq::message_t> parts, Time now);
   void take_connection_events(Time now);
-  void take_connection_event(const Monitor::Event& event, Time now);
-  void note_failure(const std::string& address, const Monitor::Event& event, Time now);
+  void take_connection_event(const zeromq::Monitor::Event& event, Time now);
+  void note_failure(const std::string& address, const zeromq::Monitor::Event& event, Time now);
   void take_key_requests(Time now);
   bool closing(Time now);
   void free_port();
@@ -70,13 +71,13 @@ class ControlServer::Loop {
   ServerListener& listener_;
   std::string endpoint_;
   zmq::context_t context_;
-  std::optional<ZapHandler> zap_;
+  std::optional<zeromq::ZapHandler> zap_;
   zmq::socket_t router_;
-  std::optional<Monitor> monitor_;
+  std::optional<zeromq::Monitor> monitor_;
   std::map<int, Link> links_;
-  std::optional<Monitor::Event> handshake_failure_;  // of the connection that ends next
+  std::optional<zeromq::Monitor::Event> handshake_failure_;  // of the connection that ends next
   HandshakeFailures handshake_failures_;
-  Wakeup wakeup_;
+  zeromq::Wakeup wakeup_;
 
   mutable std::mutex mutex_;
   ServerSide side_;
@@ -103,7 +104,8 @@ void ControlServer::Loop::listen(const ServerOptions& options) try {
   // As many nodes may come at once; one that finds no place would try again only after a second.
   router_.set(zmq::sockopt::backlog, 1000);
   if (options.keys) {
-    zap_.emplace(context_, options.keys->accepted);
+    zap_.emplace(context_);
+    zap_->accept(options.keys->accepted);
     router_.set(zmq::sockopt::curve_server, true);
     router_.set(zmq::sockopt::curve_secretkey, options.keys->own.secret_key);
     router_.set(zmq::sockopt::zap_domain, "tandem");
@@ -144,7 +146,7 @@ void ControlServer::Loop::run() noexcept {
                                        {nullptr, wakeup_.file(), ZMQ_POLLIN, 0}};
   if (zap_) items.push_back({zap_->socket().handle(), 0, ZMQ_POLLIN, 0});
   for (bool done = false; !done;) {
-    wait_for(items, wait_time());
+    zeromq::wait_for(items, wait_time());
     if (items[2].revents != 0) wakeup_.clear();
     std::vector<ServerSide::Outgoing> outgoing;
     std::vector<ServerSide::Event> events;
@@ -181,7 +183,7 @@ Time ControlServer::Loop::wait_time() {
 void ControlServer::Loop::take_in(Time now) {
   take_key_requests(now);
   for (int i = 0; i < messages_at_once; ++i) {
-    std::vector<zmq::message_t> parts = receive_message(router_);
+    std::vector<zmq::message_t> parts = zeromq::receive_message(router_);
     if (parts.empty()) break;
     // What ended or began before this message came is known before it is looked at.
     take_connection_events(now);
@@ -193,7 +195,7 @@ void ControlServer::Loop::take_in(Time now) {
 void ControlServer::Loop::take_message(std::vector<zmq::message_t> parts, Time now) {
   const ServerSide::Connection from = parts.front().to_string();
   const zmq::message_t& last = parts.back();
-  const std::string address = property(last, "Peer-Address");
+  const std::string address = zeromq::property(last, "Peer-Address");
   if (parts.size() != 2) {
     return side_.drop("a message of " + std::to_string(parts.size() - 1) + " parts from " + address, now);
   }
@@ -206,8 +208,8 @@ void ControlServer::Loop::take_message(std::vector<zmq::message_t> parts, Time n
     if (!link->second.connection.empty()) side_.disconnect(link->second.connection, now);
     link->second.connection = from;
   }
-  side_.receive(from, property(last, "User-Id"), address, {static_cast<const std::byte*>(last.data()), last.size()},
-                now);
+  side_.receive(from, zeromq::property(last, "User-Id"), address,
+                {static_cast<const std::byte*>(last.data()), last.size()}, now);
   if (link == links_.end()) side_.disconnect(from, now);
 }
 
@@ -216,14 +218,14 @@ void ControlServer::Loop::take_connection_events(Time now) {
   for (const std::string& line : handshake_failures_.due(now)) side_.refuse(line, now);
 }
 
-void ControlServer::Loop::note_failure(const std::string& address, const Monitor::Event& event, Time now) {
+void ControlServer::Loop::note_failure(const std::string& address, const zeromq::Monitor::Event& event, Time now) {
   const bool definite = event.what == ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL;
-  const std::string line = handshake_failures_.add(address, failure_text(event), definite, now);
+  const std::string line = handshake_failures_.add(address, zeromq::failure_text(event), definite, now);
   if (!line.empty()) side_.refuse(line, now);
 }
 
 // A failed handshake is told of without its connection, directly before that ends.
-void ControlServer::Loop::take_connection_event(const Monitor::Event& event, Time now) {
+void ControlServer::Loop::take_connection_event(const zeromq::Monitor::Event& event, Time now) {
   switch (event.what) {
     case ZMQ_EVENT_ACCEPTED:
       links_[event.value] = {address_at_other_end(event.value), ""};
@@ -267,7 +269,7 @@ void ControlServer::Loop::send_out(std::vector<ServerSide::Outgoing> outgoing, T
     std::vector<zmq::message_t> parts;
     parts.emplace_back(to.data(), to.size());
     parts.emplace_back(frame.data(), frame.size());
-    if (send_message(router_, std::move(parts))) continue;
+    if (zeromq::send_message(router_, std::move(parts))) continue;
     const std::scoped_lock lock(mutex_);
     side_.disconnect(to, now);
   }

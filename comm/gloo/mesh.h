@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "comm/gloo.h"
 #include "comm/gloo/pair.h"
+#include "comm/peer_group/card.h"
 #include "comm/store.h"
 
 namespace tandem::comm::gloo_transport {
@@ -14,7 +14,7 @@ namespace tandem::comm::gloo_transport {
 class Mesh {
  public:
   /// Listens. `watcher` outlives this. A rank alone has no connections, and needs no address.
-  Mesh(const GlooOptions& options, PairWatcher& watcher);
+  Mesh(const PeerGroupOptions& options, PairWatcher& watcher);
   Mesh(const Mesh&) = delete;
   Mesh& operator=(const Mesh&) = delete;
   /// Ends the connections, also those that are not made yet.
@@ -30,13 +30,11 @@ class Mesh {
   std::string text_of(int rank) const;
 
  private:
-  using Bytes = std::vector<std::byte>;
+  /// This rank's: its name, then for each rank the address at which it listens for that one, where its own is empty.
+  peer_group::Card card() const;
+  void connect_to(int peer, const peer_group::Card& card_of_peer, Clock::time_point begin);
 
-  /// What the others need to know: this rank's name, and for each rank the address at which it listens for that one.
-  Bytes card() const;
-  void connect_to(int peer, const Bytes& card_of_peer, Clock::time_point begin);
-
-  const GlooOptions options_;
+  const PeerGroupOptions options_;
   std::shared_ptr<Context> context_;
   std::vector<std::string> names_;  // by rank
 };

@@ -8,7 +8,7 @@
 #include <thread>
 
 #include "comm/forwarding_communicator.h"
-#include "comm/gloo_fixture.h"
+#include "comm/peer_group_fixture.h"
 #include "comm/hierarchical_fixture.h"
 #include "comm/in_process.h"
 #include "comm/mean_fixture.h"
@@ -241,7 +241,7 @@ TEST_CASE("whatever fails on a rank, at any point, ends the group on all hosts w
 
 TEST_CASE("only leaders put means on the network, and only they encode them") {
   const Group group =
-      make_hierarchical(make_gloo_group({.size = 4}), {.hosts = {{0, 1}, {2, 3}}, .mean = {.codec = Codec::int8}});
+      make_hierarchical(make_peer_group({.size = 4}), {.hosts = {{0, 1}, {2, 3}}, .mean = {.codec = Codec::int8}});
   constexpr std::size_t kSize = 1'000'000;
   const auto results = reduce(group, 0, random_contributions(4, kSize, 0), Weights(4, 1.0));
   for (const int rank : {0, 2}) {

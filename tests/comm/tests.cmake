@@ -21,11 +21,6 @@ set_source_files_properties(comm/codec_test.cpp comm/reference_codec.cpp comm/re
 
 tandem_test(codec_test SOURCES comm/codec_test.cpp LIBRARIES tandem_comm_fixtures)
 tandem_test(file_store_test SOURCES comm/file_store_test.cpp LIBRARIES tandem_comm)
-tandem_test(gloo_contract_test
-  SOURCES comm/gloo_contract_test.cpp comm/gloo_fixture.cpp LIBRARIES tandem_communicator_contract)
-tandem_test(gloo_process_test
-  SOURCES comm/gloo_process_test.cpp comm/process_group.cpp LIBRARIES tandem_comm_fixtures)
-tandem_test(gloo_test SOURCES comm/gloo_test.cpp comm/gloo_fixture.cpp LIBRARIES tandem_comm_fixtures)
 tandem_test(in_process_test SOURCES comm/in_process_test.cpp LIBRARIES tandem_communicator_contract)
 tandem_test(keys_test SOURCES comm/keys_test.cpp LIBRARIES tandem_comm)
 if(TANDEM_LIBTORCH)
@@ -49,7 +44,8 @@ foreach(algorithm direct ring)
   endforeach()
 endforeach()
 tandem_test(hierarchical_test
-  SOURCES comm/hierarchical_test.cpp comm/hierarchical_fixture.cpp comm/gloo_fixture.cpp LIBRARIES tandem_comm_fixtures)
+  SOURCES comm/hierarchical_test.cpp comm/hierarchical_fixture.cpp comm/peer_group_fixture.cpp LIBRARIES tandem_comm_fixtures)
+target_compile_definitions(hierarchical_test PRIVATE TRANSPORT=gloo)
 foreach(layout pairs uneven singles)
   foreach(codec none int8)
     set(test hierarchical_${layout}_${codec}_contract_test)
@@ -58,8 +54,16 @@ foreach(layout pairs uneven singles)
     target_compile_definitions(${test} PRIVATE LAYOUT=${layout} CODEC=${codec})
   endforeach()
 endforeach()
+foreach(transport gloo zeromq)
+  tandem_test(${transport}_contract_test
+    SOURCES comm/peer_group_contract_test.cpp comm/peer_group_fixture.cpp LIBRARIES tandem_communicator_contract)
+  tandem_test(${transport}_process_test
+    SOURCES comm/peer_group_process_test.cpp comm/peer_group_fixture.cpp comm/process_group.cpp
+    LIBRARIES tandem_comm_fixtures)
+  tandem_test(${transport}_group_test
+    SOURCES comm/peer_group_test.cpp comm/peer_group_fixture.cpp LIBRARIES tandem_comm_fixtures)
+  foreach(kind contract process group)
+    target_compile_definitions(${transport}_${kind}_test PRIVATE TRANSPORT=${transport})
+  endforeach()
+endforeach()
 include(${CMAKE_CURRENT_LIST_DIR}/control/tests.cmake)
-# For measuring by hand; see its usage.
-add_executable(gloo_bench EXCLUDE_FROM_ALL comm/gloo_bench.cpp)
-target_link_libraries(gloo_bench PRIVATE tandem_build_flags tandem_comm)
-target_include_directories(gloo_bench PRIVATE ${CMAKE_SOURCE_DIR}/tests)

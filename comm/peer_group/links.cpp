@@ -1,15 +1,14 @@
-#include "comm/gloo/links.h"
+#include "comm/peer_group/links.h"
 
 #include <algorithm>
-#include <array>
 #include <exception>
 #include <new>
+#include <stdexcept>
 #include <utility>
 
 #include "comm/error_text.h"
-#include "comm/gloo/signals.h"
 
-namespace tandem::comm::gloo_transport {
+namespace tandem::comm::peer_group {
 namespace {
 
 // How long those are waited for that do not answer when they are told that the group is dead.
@@ -17,33 +16,12 @@ constexpr auto kTelling = std::chrono::seconds(1);
 
 }  // namespace
 
-Links::Links(Store& store, const GlooOptions& options)
+Links::Links(const PeerGroupOptions& options)
     : rank_(options.rank),
+      size_(options.size),
       deadline_(options.deadline),
       peers_(static_cast<std::size_t>(options.size)),
-      mailbox_(options.size),
-      mesh_(options, *this) {
-  mesh_.connect(store);
-  {
-    const Lock lock(mutex_);
-    connected_ = true;
-  }
-  const BlockedSignals blocked;
-  service_ = std::thread([this] { serve(); });
-}
-
-Links::~Links() {
-  {
-    Lock lock(mutex_);
-    leaving_ = true;
-    for (Peer& other : peers_) other.tell_leave = !cause_;
-    work_changed_.notify_one();
-    wait_until_left(lock);
-    stopping_ = true;
-    work_changed_.notify_one();
-  }
-  service_.join();
-}
+      mailbox_(options.size) {}
 
 void Links::send(int to, FrameKind kind, std::uint32_t tag, std::span<const std::byte> data) {
   Lock lock(mutex_);
@@ -55,15 +33,9 @@ void Links::send(int to, FrameKind kind, std::uint32_t tag, std::span<const std:
     }
     if (cause_) throw_aborted(lock, send_text(to, kind, tag));
     if (to == rank_) return mailbox_.add(rank_, kind, tag, data);
-    reclaim_sent(lock, peer(to));
-    FramePointer frame = free_frame(lock);
-    lock.unlock();
-    const auto part = data.subspan(done, std::min(Frame::capacity, data.size() - done));
-    frame->fill({.kind = kind, .tag = tag, .size = part.size(), .message_size = data.size()}, part);
+    const auto part = data.subspan(done, std::min(frame_capacity, data.size() - done));
+    send_frame(lock, to, {.kind = kind, .tag = tag, .size = part.size(), .message_size = data.size()}, part);
     done += part.size();
-    lock.lock();
-    const NoPipeSignal none;
-    send_frame(lock, to, std::move(frame));
   } while (done < data.size());
 }
 
@@ -78,10 +50,7 @@ int Links::receive(const Wanted& wanted, std::span<std::byte> data, Duration lim
     throw CommError(cause);
   }
   parcel.copy_to(data);
-  if (!parcel.frames.empty()) {
-    const Lock lock(mutex_);
-    for (FramePointer& frame : parcel.frames) free_.push_back(std::move(frame));
-  }
+  if (!parcel.frames.empty()) take_back(std::move(parcel.frames));
   return parcel.from;
 }
 
@@ -102,11 +71,76 @@ Parcel Links::wait_for(const Wanted& wanted, Duration limit) {
   if (cause_) throw_aborted(lock, receive_text(wanted));
   if (parcel) return std::move(*parcel);
   const std::string cause = receive_text(wanted) + ": " +
-                            (wanted.from.size() == 1 ? mesh_.text_of(wanted.from.front()) : ranks_text(wanted.from)) +
+                            (wanted.from.size() == 1 ? text_of(lock, wanted.from.front()) : ranks_text(wanted.from)) +
                             " sent nothing in time: " + waited_text(rank_, Clock::now() - begin, limit);
   fail(lock, cause);
   wait_until_told(lock);
   throw DeadlineError(cause);
+}
+
+void Links::take_frame(const Lock& lock, int rank, FramePointer& frame) {
+  try {
+    dispatch(lock, rank, frame);
+  } catch (const std::exception& error) {
+    fail(lock, "from " + text_of(lock, rank) + " came " + error.what());
+  }
+}
+
+void Links::dispatch(const Lock& lock, int rank, FramePointer& frame) {
+  const FrameHeader header = frame->header();
+  Peer& other = peer(rank);
+  if (header.size > frame_capacity) throw std::runtime_error("a frame that is too long");
+  switch (header.kind) {
+    case FrameKind::message:
+    case FrameKind::broadcast:
+      return take_mail(lock, rank, frame);
+    case FrameKind::abort:
+      other.dead = true;
+      fail(lock, {reinterpret_cast<const char*>(frame->data().data()), frame->data().size()});
+      break;
+    case FrameKind::leave:
+      other.left = true;
+      other.tell_leave_seen = true;
+      mail_changed_.notify_all();
+      wake_service(lock);
+      break;
+    case FrameKind::leave_seen:
+      other.seen_left = true;
+      break;
+    default:
+      throw std::runtime_error("a frame of no kind that is known");
+  }
+  others_changed_.notify_all();
+}
+
+void Links::take_mail(const Lock&, int rank, FramePointer& frame) {
+  if (cause_) return;
+  const FrameHeader header = frame->header();
+  const bool complete = mailbox_.add(rank, frame);
+  if (complete && wanted_ != nullptr && wanted_->kind == header.kind && wanted_->tag == header.tag &&
+      wanted_->includes(rank)) {
+    mail_changed_.notify_one();
+  }
+}
+
+void Links::close(const Lock& lock, int rank) {
+  Peer& other = peer(rank);
+  if (other.closed) return;
+  other.closed = true;
+  if (!other.left && !leaving_) fail(lock, "the connection with " + text_of(lock, rank) + " is lost");
+  mail_changed_.notify_all();
+  others_changed_.notify_all();
+}
+
+void Links::tell(Lock& lock, int rank) {
+  const auto send = [&](FrameKind kind, const std::string& text) {
+    const auto bytes = std::as_bytes(std::span(text).first(std::min(text.size(), frame_capacity)));
+    send_frame(lock, rank, {.kind = kind, .size = bytes.size(), .message_size = bytes.size()}, bytes);
+  };
+  Peer& other = peer(rank);
+  if (std::exchange(other.tell_leave_seen, false)) send(FrameKind::leave_seen, "");
+  if (std::exchange(other.tell_leave, false)) send(FrameKind::leave, "");
+  if (std::exchange(other.tell_abort, false)) send(FrameKind::abort, *cause_);
 }
 
 void Links::check_alive(const std::string& call) {
@@ -126,21 +160,21 @@ void Links::abort(const std::string& reason) noexcept {
   wait_until_told(lock);
 }
 
-void Links::fail(const Lock&, std::string cause) noexcept {
+void Links::fail(const Lock& lock, std::string cause) noexcept {
   if (cause_) return;
   cause_ = std::move(cause);
   told_by_ = Clock::now() + kTelling;
   for (Peer& other : peers_) other.tell_abort = true;
   mail_changed_.notify_all();
-  work_changed_.notify_all();
   others_changed_.notify_all();
+  wake_service(lock);
 }
 
-void Links::fail_left(const Lock& lock, int rank) { fail(lock, mesh_.text_of(rank) + " has left the group"); }
+void Links::fail_left(const Lock& lock, int rank) { fail(lock, text_of(lock, rank) + " has left the group"); }
 
 void Links::wait_until_told(Lock& lock) {
   others_changed_.wait_until(lock, told_by_, [&] {
-    for (int rank = 0; rank < static_cast<int>(peers_.size()); ++rank) {
+    for (int rank = 0; rank < size_; ++rank) {
       if (rank != rank_ && !peer(rank).gone() && !peer(rank).dead) return false;
     }
     return true;
@@ -150,12 +184,20 @@ void Links::wait_until_told(Lock& lock) {
 void Links::wait_until_left(Lock& lock) {
   others_changed_.wait_until(lock, Clock::now() + deadline_, [&] {
     if (cause_) return true;
-    for (int rank = 0; rank < static_cast<int>(peers_.size()); ++rank) {
+    for (int rank = 0; rank < size_; ++rank) {
       if (rank != rank_ && !peer(rank).gone() && !peer(rank).seen_left) return false;
     }
     return true;
   });
   if (cause_) wait_until_told(lock);
+}
+
+void Links::leave() {
+  Lock lock(mutex_);
+  leaving_ = true;
+  for (Peer& other : peers_) other.tell_leave = !cause_;
+  wake_service(lock);
+  wait_until_left(lock);
 }
 
 bool Links::all_gone(const Lock&, std::span<const int> ranks) const {
@@ -164,10 +206,6 @@ bool Links::all_gone(const Lock&, std::span<const int> ranks) const {
 
 void Links::throw_aborted(const Lock&, const std::string& call) const {
   throw AbortedError(call + ": the group was aborted: " + *cause_);
-}
-
-std::string Links::text_of(const Lock&, int rank) const {
-  return connected_ ? mesh_.text_of(rank) : ranks_text(std::array{rank});
 }
 
 std::string Links::send_text(int to, FrameKind kind, std::uint32_t tag) const {
@@ -182,4 +220,4 @@ std::string Links::receive_text(const Wanted& wanted) const {
   return "receive from " + ranks_text(wanted.from) + " with tag " + std::to_string(wanted.tag) + on_rank;
 }
 
-}  // namespace tandem::comm::gloo_transport
+}  // namespace tandem::comm::peer_group

@@ -1,12 +1,12 @@
-#include "comm/control/zap.h"
+#include "comm/zeromq/zap.h"
 
 #include <array>
 #include <cstdint>
 #include <string_view>
 
-#include "comm/control/sockets.h"
+#include "comm/zeromq/sockets.h"
 
-namespace tandem::comm::control {
+namespace tandem::comm::zeromq {
 namespace {
 
 // The parts of a request, in order.
@@ -27,11 +27,12 @@ void put(std::vector<zmq::message_t>& reply, std::string_view text) { reply.empl
 
 }  // namespace
 
-ZapHandler::ZapHandler(zmq::context_t& context, const std::vector<std::string>& accepted)
-    : accepted_(accepted.begin(), accepted.end()), requests_(context, zmq::socket_type::rep) {
+ZapHandler::ZapHandler(zmq::context_t& context) : requests_(context, zmq::socket_type::rep) {
   requests_.set(zmq::sockopt::linger, 0);
   requests_.bind("inproc://zeromq.zap.01");
 }
+
+void ZapHandler::accept(const std::vector<std::string>& keys) { accepted_.insert(keys.begin(), keys.end()); }
 
 std::vector<std::string> ZapHandler::answer() {
   std::vector<std::string> refused;
@@ -55,4 +56,4 @@ std::vector<std::string> ZapHandler::answer() {
   return refused;
 }
 
-}  // namespace tandem::comm::control
+}  // namespace tandem::comm::zeromq

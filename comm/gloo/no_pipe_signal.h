@@ -4,26 +4,10 @@
 
 #include <ctime>
 
-// What keeps signals off Gloo: it writes to sockets without MSG_NOSIGNAL, and its threads are not for handlers.
 namespace tandem::comm::gloo_transport {
 
-/// While it lives, this thread, and those that it starts for good, receive no signals.
-class BlockedSignals {
- public:
-  BlockedSignals() {
-    sigset_t all;
-    ::sigfillset(&all);
-    ::pthread_sigmask(SIG_SETMASK, &all, &before_);
-  }
-  BlockedSignals(const BlockedSignals&) = delete;
-  BlockedSignals& operator=(const BlockedSignals&) = delete;
-  ~BlockedSignals() { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
-
- private:
-  sigset_t before_;
-};
-
-/// While it lives, this thread may write to connections that are closed. Not for a thread to which others send SIGPIPE.
+/// While it lives, this thread may write to connections that are closed, though Gloo does so without MSG_NOSIGNAL. Not
+/// for a thread to which others send SIGPIPE.
 class NoPipeSignal {
  public:
   NoPipeSignal() {

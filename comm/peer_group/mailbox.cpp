@@ -1,11 +1,11 @@
-#include "comm/gloo/mailbox.h"
+#include "comm/peer_group/mailbox.h"
 
 #include <algorithm>
 #include <cstring>
 #include <stdexcept>
 #include <utility>
 
-namespace tandem::comm::gloo_transport {
+namespace tandem::comm::peer_group {
 namespace {
 
 // The longest message that is copied once more, so that it does not keep the memory of a frame.
@@ -25,7 +25,7 @@ void Parcel::copy_to(std::span<std::byte> data) const {
   }
 }
 
-std::unique_ptr<Frame> Mailbox::add(int from, std::unique_ptr<Frame> frame, bool& complete) {
+bool Mailbox::add(int from, FramePointer& frame) {
   const FrameHeader header = frame->header();
   Parcels& parcels = parcels_[static_cast<std::size_t>(from)];
   const bool begun = !parcels.empty() && !parcels.back().complete();
@@ -35,14 +35,13 @@ std::unique_ptr<Frame> Mailbox::add(int from, std::unique_ptr<Frame> frame, bool
     throw std::runtime_error("a frame that is no part of the message before it");
   }
   parcel.received += header.size;
-  complete = parcel.complete();
   if (parcel.size > kShort) {
     parcel.frames.push_back(std::move(frame));
-    return nullptr;
+  } else {
+    const auto data = frame->data();
+    parcel.bytes.insert(parcel.bytes.end(), data.begin(), data.end());
   }
-  const auto data = frame->data();
-  parcel.bytes.insert(parcel.bytes.end(), data.begin(), data.end());
-  return frame;
+  return parcel.complete();
 }
 
 void Mailbox::add(int from, FrameKind kind, std::uint32_t tag, std::span<const std::byte> data) {
@@ -79,4 +78,4 @@ std::optional<Parcel> Mailbox::take(const Wanted& wanted) {
   return parcel;
 }
 
-}  // namespace tandem::comm::gloo_transport
+}  // namespace tandem::comm::peer_group

@@ -3,14 +3,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
-#include <memory>
 #include <optional>
 #include <span>
 #include <vector>
 
-#include "comm/gloo/frame.h"
+#include "comm/peer_group/frame.h"
 
-namespace tandem::comm::gloo_transport {
+namespace tandem::comm::peer_group {
 
 /// What a message is found by.
 struct Wanted {
@@ -30,7 +29,7 @@ struct Parcel {
   std::uint64_t received = 0;  // of these
   std::uint64_t number = 0;    // in the order in which messages began to arrive
   std::vector<std::byte> bytes;
-  std::vector<std::unique_ptr<Frame>> frames;
+  std::vector<FramePointer> frames;
 
   bool complete() const { return received == size; }
   /// To memory of `size` bytes.
@@ -42,9 +41,9 @@ class Mailbox {
  public:
   explicit Mailbox(int ranks) : parcels_(static_cast<std::size_t>(ranks)) {}
 
-  /// Adds a frame of a message to it, or begins a message; returns the frame if it is not needed any more. `complete`
-  /// becomes whether the message now is. Throws std::runtime_error if the frame does not fit what came before.
-  std::unique_ptr<Frame> add(int from, std::unique_ptr<Frame> frame, bool& complete);
+  /// Adds a frame of a message to it, or begins a message; takes the frame if its memory is needed longer. Returns
+  /// whether the message is complete now. Throws std::runtime_error if the frame does not fit what came before.
+  bool add(int from, FramePointer& frame);
 
   /// Adds a message that never was a frame.
   void add(int from, FrameKind kind, std::uint32_t tag, std::span<const std::byte> data);
@@ -61,4 +60,4 @@ class Mailbox {
   std::uint64_t arrivals_ = 0;
 };
 
-}  // namespace tandem::comm::gloo_transport
+}  // namespace tandem::comm::peer_group

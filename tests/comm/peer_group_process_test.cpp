@@ -5,10 +5,10 @@
 #include <chrono>
 #include <cstring>
 
-#include "comm/gloo.h"
 #include "comm/in_process.h"
 #include "comm/mean_fixture.h"
 #include "comm/message_mean.h"
+#include "comm/peer_group_fixture.h"
 #include "comm/process_group.h"
 #include "comm/reference_mean.h"
 
@@ -26,14 +26,14 @@ constexpr int kVictim = 2;
 constexpr seconds kDeadline(4);  // of those that hang
 constexpr std::size_t kSegment = 2500;
 
-std::unique_ptr<Communicator> make_end(Parent& parent, int rank, const std::string& prefix,
-                                       Duration deadline = seconds(60), int ranks = kRanks) {
-  return make_gloo_communicator(parent, {.rank = rank,
-                                         .size = ranks,
-                                         .address = "127.0.0.1",
-                                         .key_prefix = prefix,
-                                         .name = std::string("host ") + static_cast<char>('a' + rank),
-                                         .deadline = deadline});
+std::unique_ptr<Communicator> make_process_end(Parent& parent, int rank, const std::string& prefix,
+                                               Duration deadline = seconds(60), int ranks = kRanks) {
+  return make_end(parent, {.rank = rank,
+                           .size = ranks,
+                           .address = "127.0.0.1",
+                           .key_prefix = prefix,
+                           .name = std::string("host ") + static_cast<char>('a' + rank),
+                           .deadline = deadline});
 }
 
 std::string as_text(std::span<const float> values) {
@@ -105,7 +105,7 @@ TEST_CASE("processes get the means that threads of one process get, bit for bit,
   const std::vector<Kind> kinds = every_kind();
   ProcessGroup processes(kRanks, [&](int rank, Parent& parent) {
     for (std::size_t i = 0; i < kinds.size(); ++i) {
-      const auto end = with_kind(make_end(parent, rank, "kind" + std::to_string(i)), kinds[i]);
+      const auto end = with_kind(make_process_end(parent, rank, "kind" + std::to_string(i)), kinds[i]);
       parent.report(mean_of_calls(*end, kSize));
     }
   });
@@ -124,7 +124,7 @@ TEST_CASE("processes get the means that threads of one process get, bit for bit,
 TEST_CASE("messages, broadcasts and barriers reach other processes, in order") {
   constexpr int kMessages = 200;
   ProcessGroup processes(kRanks, [](int rank, Parent& parent) {
-    const auto end = make_end(parent, rank, "messages");
+    const auto end = make_process_end(parent, rank, "messages");
     for (int i = 0; i < kMessages; ++i) end->send((rank + 1) % kRanks, 5, std::as_bytes(std::span(&i, 1)));
     bool right = true;
     for (int i = 0; i < kMessages; ++i) {
@@ -142,8 +142,9 @@ TEST_CASE("messages, broadcasts and barriers reach other processes, in order") {
 
 TEST_CASE("when a process is killed in an exchange, the others' errors name it within seconds") {
   for (int round = 0; round < 5; ++round) {
-    ProcessGroup processes(
-        kRanks, [](int rank, Parent& parent) { reduce_until_error(*make_end(parent, rank, "killed"), parent); });
+    ProcessGroup processes(kRanks, [](int rank, Parent& parent) {
+      reduce_until_error(*make_process_end(parent, rank, "killed"), parent);
+    });
     await_all_under_way(processes);
     processes.signal(kVictim, SIGKILL);
     const auto begin = steady_clock::now();
@@ -159,7 +160,7 @@ TEST_CASE("when a process is killed in an exchange, the others' errors name it w
 
 TEST_CASE("a process that was killed while the others computed ends their next call at once") {
   ProcessGroup processes(kRanks, [](int rank, Parent& parent) {
-    const auto end = make_end(parent, rank, "killed");
+    const auto end = make_process_end(parent, rank, "killed");
     end->barrier();
     parent.report("under way");
     if (rank == kVictim) (void)parent.get("never", steady_clock::now() + std::chrono::hours(1));
@@ -180,7 +181,7 @@ TEST_CASE("a process that was killed while the others computed ends their next c
 
 TEST_CASE("when a process hangs, the others' errors name it at the deadline") {
   ProcessGroup processes(kRanks, [](int rank, Parent& parent) {
-    reduce_until_error(*make_end(parent, rank, "stopped", kDeadline), parent);
+    reduce_until_error(*make_process_end(parent, rank, "stopped", kDeadline), parent);
   });
   await_all_under_way(processes);
   processes.signal(kVictim, SIGSTOP);
@@ -198,7 +199,7 @@ TEST_CASE("when a process hangs, the others' errors name it at the deadline") {
 
 TEST_CASE("an abort reaches other processes, with its reason") {
   ProcessGroup processes(kRanks, [](int rank, Parent& parent) {
-    const auto end = make_end(parent, rank, "aborted");
+    const auto end = make_process_end(parent, rank, "aborted");
     end->barrier();
     if (rank == kVictim) return end->abort("bad shard on rank 2");
     end->barrier();
@@ -214,7 +215,8 @@ TEST_CASE("two jobs at once on one host do not disturb each other") {
   constexpr std::size_t kSize = 50'000;
   ProcessGroup processes(2 * kRanksOfJob, [](int number, Parent& parent) {
     const int job = number / kRanksOfJob;
-    const auto end = make_end(parent, number % kRanksOfJob, "job" + std::to_string(job), seconds(60), kRanksOfJob);
+    const auto end =
+        make_process_end(parent, number % kRanksOfJob, "job" + std::to_string(job), seconds(60), kRanksOfJob);
     for (Step step = 0; step < 20; ++step) {
       const std::vector<float> values(kSize, static_cast<float>(100 * job + step));
       const Mean mean = end->all_reduce_mean({step, values, 1.0});

@@ -1,12 +1,12 @@
 #include <cfloat>
 
 #include "comm/contract.h"
-#include "comm/gloo_fixture.h"
 #include "comm/message_mean.h"
+#include "comm/peer_group_fixture.h"
 
 namespace tandem::comm::test {
 
-Group make_group(const GroupOptions& options) { return make_gloo_group(options); }
+Group make_group(const GroupOptions& options) { return make_peer_group(options); }
 
 double mean_tolerance(int ranks) {
   return mean_error_bound(config::Algorithm::direct, config::Codec::none, ranks) / FLT_EPSILON;

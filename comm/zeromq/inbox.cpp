@@ -1,0 +1,68 @@
+#include "comm/zeromq/inbox.h"
+
+#include <utility>
+
+namespace tandem::comm::zeromq {
+namespace {
+
+// What encryption adds to a message; libzmq limits what it comes to with it.
+constexpr std::size_t bytes_of_curve = 33;
+
+}  // namespace
+
+Inbox::Inbox(zmq::context_t& context, const Options& options)
+    : zap_(context), socket_(context, zmq::socket_type::dealer), monitor_(context, socket_) {
+  set_unbounded(socket_, options.handshake_limit);
+  socket_.set(zmq::sockopt::maxmsgsize, static_cast<std::int64_t>(options.largest_message + bytes_of_curve));
+  socket_.set(zmq::sockopt::curve_server, true);
+  socket_.set(zmq::sockopt::curve_secretkey, options.keys.secret_key);
+  // Without a domain, libzmq would not insist on the handler's answer.
+  socket_.set(zmq::sockopt::zap_domain, "tandem");
+  const bool is_ipv6 = options.address.find(':') != std::string::npos;
+  socket_.set(zmq::sockopt::ipv6, is_ipv6);
+  socket_.bind("tcp://" + (is_ipv6 ? "[" + options.address + "]" : options.address) + ":*");
+  endpoint_ = socket_.get(zmq::sockopt::last_endpoint);
+}
+
+void Inbox::accept(int rank, const std::string& key) {
+  ranks_.emplace(key, rank);
+  zap_.accept({key});
+}
+
+void Inbox::add_to(std::vector<zmq_pollitem_t>& items) {
+  for (zmq::socket_t* const socket : {&zap_.socket(), &socket_, &monitor_.socket()}) {
+    items.push_back({socket->handle(), 0, ZMQ_POLLIN, 0});
+  }
+}
+
+std::optional<Inbox::Arrival> Inbox::next() {
+  zmq::message_t message;
+  if (!socket_.recv(message, zmq::recv_flags::dontwait)) return std::nullopt;
+  const int rank = ranks_.at(property(message, "User-Id"));
+  if (met_.insert(rank).second) {
+    // Somebody else may have had a connection of the same number before: its end is not this one's.
+    take_events();
+    connections_[zmq_msg_get(message.handle(), ZMQ_SRCFD)] = rank;
+  }
+  return Arrival{rank, std::move(message)};
+}
+
+std::optional<int> Inbox::next_closed() {
+  take_events();
+  if (closed_.empty()) return std::nullopt;
+  const int rank = closed_.front();
+  closed_.pop_front();
+  return rank;
+}
+
+void Inbox::take_events() {
+  while (const auto event = monitor_.next()) {
+    if (event->what != ZMQ_EVENT_DISCONNECTED) continue;
+    const auto connection = connections_.find(event->value);
+    if (connection == connections_.end()) continue;
+    closed_.push_back(connection->second);
+    connections_.erase(connection);
+  }
+}
+
+}  // namespace tandem::comm::zeromq

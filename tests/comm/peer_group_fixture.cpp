@@ -1,0 +1,55 @@
+#include "comm/peer_group_fixture.h"
+
+#include <exception>
+#include <thread>
+
+#include "comm/gloo.h"
+#include "comm/memory_store.h"
+#include "comm/zeromq.h"
+
+namespace tandem::comm::test {
+namespace {
+
+using Make = std::unique_ptr<Communicator> (*)(Store&, const PeerGroupOptions&);
+
+[[maybe_unused]] constexpr Make gloo = &make_gloo_communicator;
+[[maybe_unused]] constexpr Make zeromq = &make_zeromq_communicator;
+
+}  // namespace
+
+std::unique_ptr<Communicator> make_end(Store& store, const PeerGroupOptions& options) {
+  return TRANSPORT(store, options);
+}
+
+Group make_peer_group(const GroupOptions& options, Store& store) {
+  Group group(index(options.size));
+  std::vector<std::exception_ptr> errors(group.size());
+  std::vector<std::thread> threads;
+  for (int rank = 0; rank < options.size; ++rank) {
+    threads.emplace_back([&, rank] {
+      try {
+        group[index(rank)] = make_end(store, {.rank = rank,
+                                              .size = options.size,
+                                              .address = "127.0.0.1",
+                                              .key_prefix = "group",
+                                              .results_kept = options.results_kept,
+                                              .deadline = options.deadline,
+                                              .connect_deadline = std::chrono::minutes(2)});
+      } catch (...) {
+        errors[index(rank)] = std::current_exception();
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  for (const auto& error : errors) {
+    if (error) std::rethrow_exception(error);
+  }
+  return group;
+}
+
+Group make_peer_group(const GroupOptions& options) {
+  MemoryStore store;
+  return make_peer_group(options, store);
+}
+
+}  // namespace tandem::comm::test
