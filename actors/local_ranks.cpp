@@ -4,8 +4,10 @@
 #include <utility>
 
 #include "comm/gloo.h"
+#include "comm/hierarchical.h"
 #include "comm/in_process.h"
 #include "comm/message_mean.h"
+#include "comm/zeromq.h"
 
 namespace tandem::actors {
 namespace {
@@ -14,23 +16,27 @@ comm::Duration duration(double seconds) {
   return std::chrono::duration_cast<comm::Duration>(std::chrono::duration<double>(seconds));
 }
 
-std::vector<int> ranks_of(int node, const std::vector<int>& places) {
-  std::vector<int> ranks;
+std::vector<std::vector<int>> ranks_by_node(const std::vector<int>& places) {
+  std::vector<std::vector<int>> nodes(1 + static_cast<std::size_t>(*std::max_element(places.begin(), places.end())));
   for (std::size_t rank = 0; rank < places.size(); ++rank) {
-    if (places[rank] == node) ranks.push_back(static_cast<int>(rank));
+    nodes[static_cast<std::size_t>(places[rank])].push_back(static_cast<int>(rank));
   }
-  return ranks;
+  return nodes;
 }
 
+// Between hosts nothing is faster than `direct` where no codec is wanted.
 comm::MessageMeanOptions mean_options(const config::Topology& topology) {
-  return {.algorithm = topology.algorithm, .codec = topology.codec, .results_kept = topology.width};
+  const bool native = topology.algorithm == config::Algorithm::native;
+  return {.algorithm = native ? config::Algorithm::direct : topology.algorithm,
+          .codec = topology.codec,
+          .results_kept = topology.width};
 }
 
 }  // namespace
 
 LocalRanks::LocalRanks(LocalRanksOptions options, std::shared_ptr<PublishedStore> store)
     : options_(std::move(options)),
-      local_(ranks_of(options_.node, options_.places)),
+      local_(ranks_by_node(options_.places).at(static_cast<std::size_t>(options_.node))),
       store_(std::move(store)),
       flat_(local_.size()) {
   if (alone()) ends_ = share_memory();
@@ -72,14 +78,16 @@ LocalRanks::Ends LocalRanks::share_memory() const {
 
 std::unique_ptr<comm::Communicator> LocalRanks::connect(int rank) {
   const config::Job& job = options_.job;
-  return comm::make_gloo_communicator(*store_, {.rank = rank,
-                                                .size = static_cast<int>(options_.places.size()),
-                                                .address = options_.address,
-                                                .key_prefix = options_.group,
-                                                .name = options_.name,
-                                                .results_kept = job.topology.width,
-                                                .deadline = duration(job.run.exchange_timeout_seconds),
-                                                .connect_deadline = duration(job.cluster.connect_timeout_seconds)});
+  const comm::PeerGroupOptions options{.rank = rank,
+                                       .size = static_cast<int>(options_.places.size()),
+                                       .address = options_.address,
+                                       .key_prefix = options_.group,
+                                       .name = options_.name,
+                                       .results_kept = job.topology.width,
+                                       .deadline = duration(job.run.exchange_timeout_seconds),
+                                       .connect_deadline = duration(job.cluster.connect_timeout_seconds)};
+  return job.cluster.encrypt_data ? make_zeromq_communicator(*store_, options)
+                                  : make_gloo_communicator(*store_, options);
 }
 
 // The last one makes of all of them what the topology needs.
@@ -93,9 +101,11 @@ void LocalRanks::add(std::size_t index, std::unique_ptr<comm::Communicator> end)
 }
 
 LocalRanks::Ends LocalRanks::assemble(Ends flat) const {
-  if (options_.job.topology.algorithm == config::Algorithm::native) return flat;
-  for (auto& end : flat) end = comm::with_message_mean(std::move(end), mean_options(options_.job.topology));
-  return flat;
+  const config::Topology& topology = options_.job.topology;
+  // Who does not reduce sends messages.
+  if (config::has_parameter_servers(topology.kind)) return flat;
+  return comm::make_hierarchical_group(std::move(flat),
+                                       {.hosts = ranks_by_node(options_.places), .mean = mean_options(topology)});
 }
 
 void LocalRanks::abort(const std::string& reason) noexcept {

@@ -20,7 +20,8 @@ class Store {
   /// Each key is set once, by one process.
   virtual void set(const std::string& key, std::span<const std::byte> value) = 0;
 
-  /// Waits until `key` is set; nothing if it is not by `deadline`. Asks at least once, even if `deadline` has passed.
+  /// May throw AbortedError (comm/communicator.h) once nobody wants what it is for any more. Waits until `key` is set;
+  /// nothing if it is not by `deadline`. Asks at least once, even if `deadline` has passed.
   [[nodiscard]] virtual std::optional<std::vector<std::byte>> get(const std::string& key,
                                                                   std::chrono::steady_clock::time_point deadline) = 0;
 };

@@ -73,11 +73,11 @@ void Mesh::connect(Store& store) {
   const Clock::time_point begin = Clock::now();
   const std::vector<Card> cards = peer_group::exchange_cards(store, options_, card(), begin);
   for (int peer = 0; peer < options_.size; ++peer) {
-    if (peer != options_.rank) connect_to(peer, cards[static_cast<std::size_t>(peer)], begin);
+    if (peer != options_.rank) connect_to(store, peer, cards[static_cast<std::size_t>(peer)], begin);
   }
 }
 
-void Mesh::connect_to(int peer, const Card& card_of_peer, Clock::time_point begin) {
+void Mesh::connect_to(Store& store, int peer, const Card& card_of_peer, Clock::time_point begin) {
   const auto name = peer_group::field_of(card_of_peer, 0);
   const auto address = peer_group::field_of(card_of_peer, 1 + static_cast<std::size_t>(options_.rank));
   if (!name || !address) peer_group::throw_no_card(peer);
@@ -85,12 +85,14 @@ void Mesh::connect_to(int peer, const Card& card_of_peer, Clock::time_point begi
   const std::string what =
       text_of(options_.rank) + " at " + options_.address + " could not be connected with " + text_of(peer) + ": ";
   Pair& pair = context_->pair(peer);
-  pair.set_connect_deadline(begin + options_.connect_deadline);
+  pair.set_connect_limits(begin + options_.connect_deadline, [&] { peer_group::check_open(store, options_); });
   try {
     pair.connect(*address);
   } catch (const ConnectTimeout& timeout) {
     throw DeadlineError(what + timeout.what() + ": " +
                         waited_text(options_.rank, Clock::now() - begin, options_.connect_deadline));
+  } catch (const AbortedError&) {
+    throw;
   } catch (const std::exception& error) {
     throw CommError(what + text_of_error(error));
   }

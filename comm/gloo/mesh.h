@@ -32,7 +32,7 @@ class Mesh {
  private:
   /// This rank's: its name, then for each rank the address at which it listens for that one, where its own is empty.
   peer_group::Card card() const;
-  void connect_to(int peer, const peer_group::Card& card_of_peer, Clock::time_point begin);
+  void connect_to(Store& store, int peer, const peer_group::Card& card_of_peer, Clock::time_point begin);
 
   const PeerGroupOptions options_;
   std::shared_ptr<Context> context_;

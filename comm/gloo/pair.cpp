@@ -2,8 +2,11 @@
 
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <exception>
 #include <utility>
+
+#include "comm/peer_group/card.h"
 
 namespace tandem::comm::gloo_transport {
 
@@ -43,7 +46,10 @@ void Pair::waitUntilConnected(std::unique_lock<std::mutex>& lock, bool) {
     throwIfException();
     return state_ >= CONNECTED;
   };
-  if (!cv_.wait_until(lock, connect_deadline_, connected)) throw ConnectTimeout();
+  while (!cv_.wait_until(lock, std::min(connect_deadline_, Clock::now() + peer_group::connect_patience), connected)) {
+    if (Clock::now() >= connect_deadline_) throw ConnectTimeout();
+    still_wanted_();
+  }
 }
 
 Context::Context(std::shared_ptr<gloo::transport::tcp::Device> device, int own_rank, int ranks, PairWatcher& watcher)

@@ -32,8 +32,11 @@ class Pair : public gloo::transport::tcp::Pair {
  public:
   Pair(gloo::transport::tcp::Context* context, gloo::transport::tcp::Device* device, int peer, PairWatcher& watcher);
 
-  /// Until when connect() waits.
-  void set_connect_deadline(Clock::time_point deadline) { connect_deadline_ = deadline; }
+  /// Until when connect() waits. It calls `still_wanted` now and then, and passes on what that throws.
+  void set_connect_limits(Clock::time_point deadline, std::function<void()> still_wanted) {
+    connect_deadline_ = deadline;
+    still_wanted_ = std::move(still_wanted);
+  }
 
   /// Ends the connection and returns when it is closed.
   void end();
@@ -46,6 +49,7 @@ class Pair : public gloo::transport::tcp::Pair {
 
   PairWatcher& watcher_;
   Clock::time_point connect_deadline_ = Clock::time_point::max();
+  std::function<void()> still_wanted_ = [] {};
 };
 
 /// Thrown by Pair::connect().

@@ -7,6 +7,13 @@
 #include "comm/error_text.h"
 
 namespace tandem::comm::peer_group {
+namespace {
+
+std::string key_of(const PeerGroupOptions& options, int rank) {
+  return options.key_prefix + "/rank/" + std::to_string(rank);
+}
+
+}  // namespace
 
 void append_field(Card& card, std::span<const char> field) {
   const auto size = static_cast<std::uint32_t>(field.size());
@@ -32,15 +39,14 @@ std::optional<std::vector<char>> field_of(std::span<const std::byte> card, std::
 }
 
 std::vector<Card> exchange_cards(Store& store, const PeerGroupOptions& options, Card own, Clock::time_point begin) {
-  const auto key = [&](int rank) { return options.key_prefix + "/rank/" + std::to_string(rank); };
-  store.set(key(options.rank), own);
+  store.set(key_of(options, options.rank), own);
   std::vector<Card> cards(static_cast<std::size_t>(options.size));
   std::vector<int> missing;
   for (int rank = 0; rank < options.size; ++rank) {
     auto& card = cards[static_cast<std::size_t>(rank)];
     if (rank == options.rank) {
       card = std::move(own);
-    } else if (auto found = store.get(key(rank), begin + options.connect_deadline)) {
+    } else if (auto found = store.get(key_of(options, rank), begin + options.connect_deadline)) {
       card = std::move(*found);
     } else {
       missing.push_back(rank);
@@ -49,6 +55,10 @@ std::vector<Card> exchange_cards(Store& store, const PeerGroupOptions& options, 
   if (missing.empty()) return cards;
   throw DeadlineError(ranks_text(missing) + " did not come to the group in time: " +
                       waited_text(options.rank, Clock::now() - begin, options.connect_deadline));
+}
+
+void check_open(Store& store, const PeerGroupOptions& options) {
+  (void)store.get(key_of(options, options.rank), Clock::time_point::min());
 }
 
 void throw_no_card(int rank) {

@@ -26,6 +26,11 @@ std::optional<std::vector<char>> field_of(std::span<const std::byte> card, std::
 /// deadline: by rank, this rank's own included. Throws DeadlineError naming the ranks whose cards did not come.
 std::vector<Card> exchange_cards(Store& store, const PeerGroupOptions& options, Card own, Clock::time_point begin);
 
+/// Throws what the store throws if it can no longer be used: nobody wants the group any more. To be called every
+/// `connect_patience` by whoever waits for connections. The own card is in the store.
+void check_open(Store& store, const PeerGroupOptions& options);
+inline constexpr std::chrono::milliseconds connect_patience(100);
+
 /// For a card that lacks fields.
 [[noreturn]] void throw_no_card(int rank);
 

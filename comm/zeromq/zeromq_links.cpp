@@ -78,7 +78,7 @@ void ZeromqLinks::connect(Store& store, const PeerGroupOptions& options) {
     service_ = std::thread([this] { serve(); });
   }
   try {
-    await_connections(options, begin);
+    await_connections(store, options, begin);
   } catch (const CommError&) {
     stop();
     throw;
@@ -95,10 +95,15 @@ void ZeromqLinks::connect_to(int peer, const Card& card) {
   send_frame(lock, peer, {.kind = FrameKind::hello}, {});
 }
 
-void ZeromqLinks::await_connections(const PeerGroupOptions& options, Clock::time_point begin) {
+void ZeromqLinks::await_connections(Store& store, const PeerGroupOptions& options, Clock::time_point begin) {
   Lock lock(mutex_);
-  connections_changed_.wait_until(lock, begin + options.connect_deadline,
-                                  [&] { return cause(lock) || unconnected(lock).empty(); });
+  const Clock::time_point deadline = begin + options.connect_deadline;
+  const auto decided = [&] { return cause(lock) || unconnected(lock).empty(); };
+  while (!connections_changed_.wait_until(lock, std::min(deadline, Clock::now() + peer_group::connect_patience),
+                                          decided)) {
+    if (Clock::now() >= deadline) break;
+    peer_group::check_open(store, options);
+  }
   const std::string what = text_of(lock, rank()) + " at " + options.address + " could not be connected with ";
   if (cause(lock)) throw CommError(what + "all others: " + *cause(lock));
   const std::vector<int> missing = unconnected(lock);

@@ -56,7 +56,7 @@ class ZeromqLinks : public peer_group::Links {
 
   void connect(Store& store, const PeerGroupOptions& options);
   void connect_to(int peer, const peer_group::Card& card);
-  void await_connections(const PeerGroupOptions& options, peer_group::Clock::time_point begin);
+  void await_connections(Store& store, const PeerGroupOptions& options, peer_group::Clock::time_point begin);
   std::vector<int> unconnected(const Lock& lock) const;
   void stop();
 
