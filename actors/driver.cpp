@@ -193,8 +193,7 @@ class Driver {
   }
 
   void abort() {
-    const std::string reason = "the run has failed: " + book_.failure_text(false);
-    for (const NodeJoined& node : nodes_.all()) self_->send(node.node, Abort{reason});
+    for (const NodeJoined& node : nodes_.all()) self_->send(node.node, Abort{"the run has failed"});
     self_->delayed_send(self_, options_.run.grace, GraceOver{});
   }
 

@@ -263,8 +263,10 @@ void RunBook::lost(const std::string& node_text, const std::string& reason) {
     }
   }
   if (!needed) return;
-  failures_.push_back({ActorKind::node, no_node, -1,
-                       fmt::format("{} with {} is lost: {}", node_text, listed(ranks), reason), Blame::own});
+  // Whoever watches it may have begun with its name.
+  const std::string why = reason.starts_with(node_text + " ") ? "it" + reason.substr(node_text.size()) : reason;
+  failures_.push_back(
+      {ActorKind::node, no_node, -1, fmt::format("{} with {} is lost: {}", node_text, listed(ranks), why), Blame::own});
 }
 
 std::optional<std::string> RunBook::hang() {

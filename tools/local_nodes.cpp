@@ -15,7 +15,7 @@
 namespace tandem::tools {
 namespace {
 
-constexpr std::chrono::seconds patience(4);
+constexpr std::chrono::seconds patience(2);
 
 // A process starts with the signals' defaults, whatever this one has done to them.
 class Attributes {

@@ -30,7 +30,7 @@ class LocalNodes {
   LocalNodes(const LocalNodesOptions& options, Ended ended);
   LocalNodes(const LocalNodes&) = delete;
   LocalNodes& operator=(const LocalNodes&) = delete;
-  /// Gives the nodes a few seconds to end, and then kills those that have not.
+  /// Gives the nodes two seconds to end, and then kills those that have not.
   ~LocalNodes();
 
  private:

@@ -4,5 +4,7 @@ if(TANDEM_LIBTORCH)
     LIBRARIES tandem_test_quadratic tandem_tools)
   add_test(NAME program_test
     COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/system/program_test.sh $<TARGET_FILE:tandem>)
-  set_tests_properties(program_test PROPERTIES TIMEOUT 600 RUN_SERIAL ON)
+  add_test(NAME nodes_test
+    COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/system/nodes_test.sh $<TARGET_FILE:tandem>)
+  set_tests_properties(program_test nodes_test PROPERTIES TIMEOUT 600 RUN_SERIAL ON)
 endif()
