@@ -14,6 +14,12 @@ fail() {
   exit 1
 }
 
+# median [COLUMN]: of the lines on standard input.
+median() {
+  awk -v column="${1:-1}" '{ print $column }' | sort -g | awk '{ v[NR] = $1 } END {
+    print NR % 2 ? v[(NR + 1) / 2] : (v[NR / 2] + v[NR / 2 + 1]) / 2 }'
+}
+
 # Memory, not only cores, bounds a build: compiling one file that includes LibTorch takes up to 2 GB.
 parallel_jobs() {
   local cores memory_gb
