@@ -105,11 +105,15 @@ Bytes changed(const Bytes& from, Random& random, const std::vector<Bytes>& corpu
   return {bytes.begin(), bytes.end()};
 }
 
-/// Without its numbers: of what kind a reason is.
+/// Of what kind a reason is: with # for each number.
 std::string without_numbers(const std::string& reason) {
   std::string kind;
-  for (const char c : reason) kind += c >= '0' && c <= '9' ? '#' : c;
-  return kind.substr(0, 40);
+  for (const char c : reason) {
+    const bool digit = c >= '0' && c <= '9';
+    if (!digit) kind += c;
+    if (digit && !kind.ends_with('#')) kind += '#';
+  }
+  return kind;
 }
 
 /// Checks 1 and 2; returns in which way the message was taken.

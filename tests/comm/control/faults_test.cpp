@@ -140,12 +140,16 @@ TEST_CASE("a driver that is killed is noticed by the end of its connection") {
 TEST_CASE("a node whose connection is cut again and again resumes, and no message is lost or comes twice") {
   constexpr std::size_t count = 20'000;
   std::mt19937_64 random(Catch::rngSeed());
+  auto options = server_options();
+  options.rules.timing.reconnect = long_enough;
   ServerRecorder at_driver;
-  ControlServer server(server_options(), at_driver);
+  ControlServer server(options, at_driver);
   Relay relay(server.endpoint());
   ClientRecorder at_node;
   at_driver.answer = [&](const auto& node, const auto& message) { server.send(node, message); };
-  ControlClient client(client_options(relay.endpoint()), at_node);
+  auto of_client = client_options(relay.endpoint());
+  of_client.rules.timing.reconnect = long_enough;
+  ControlClient client(of_client, at_node);
   REQUIRE(at_node.wait_joined());
   for (std::size_t i = 0; i < count; ++i) {
     client.send(bytes_of(std::to_string(i)));

@@ -25,6 +25,7 @@ Frame hello() {
   return {0, 17, Hello{info, {0x0123456789abcdefULL, 0xfedcba9876543210ULL}, 99}};
 }
 
+/// The data points into `data`.
 std::vector<Frame> one_of_each(const Bytes& data) {
   return {hello(),
           {0, 5, Welcome{123456789}},
@@ -75,7 +76,8 @@ TEST_CASE("the bytes of a frame are those of the document") {
 }
 
 TEST_CASE("no truncation and no extension of a frame is a frame") {
-  for (const Frame& frame : one_of_each(bytes_of("some data"))) {
+  const Bytes data = bytes_of("some data");
+  for (const Frame& frame : one_of_each(data)) {
     Bytes bytes = encode(frame);
     bytes.push_back(std::byte{0});
     CHECK(std::holds_alternative<Malformed>(decode(bytes)));
@@ -176,7 +178,8 @@ TEST_CASE("a hello and a refuse of another wire format are understood as far as 
 
 TEST_CASE("whatever comes in is decoded without reading beyond it, and what is a frame is encoded to the same bytes") {
   std::mt19937_64 random(Catch::rngSeed());
-  const std::vector<Frame> frames = one_of_each(bytes_of("some data"));
+  const Bytes data = bytes_of("some data");
+  const std::vector<Frame> frames = one_of_each(data);
   int well_formed = 0;
   for (int i = 0; i < 20'000; ++i) {
     // Exactly as long as it is, so that a sanitizer sees a step beyond its end.

@@ -25,7 +25,6 @@ struct Driver {
   control::ClientOptions client(const std::optional<control::ClientKeys>& keys) const {
     auto options = client_options(server.endpoint());
     options.keys = keys;
-    options.join_limit = 3s;
     return options;
   }
 };
@@ -84,7 +83,9 @@ TEST_CASE("a node that takes another for its driver, or uses no keys, is refused
   std::optional<control::ClientKeys> keys;
   if (has_keys) keys = control::ClientKeys{driver.node, make_key_pair().public_key};
   ClientRecorder at_node;
-  ControlClient client(driver.client(keys), at_node);
+  auto options = driver.client(keys);
+  options.join_limit = 3s;
+  ControlClient client(options, at_node);
   REQUIRE(at_node.wait_refused());
   CHECK_THAT(at_node.refused, Catch::Contains("3.000 s is allowed ("));
   check_goes_on(driver);

@@ -9,14 +9,16 @@ add_executable(control_party comm/control/party.cpp)
 target_link_libraries(control_party PRIVATE tandem_build_flags tandem_control_fixtures)
 set_target_properties(control_party PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
 
-foreach(part attacks faults security sockets)
-  tandem_test(control_${part}_test
-    SOURCES comm/control/${part}_test.cpp LIBRARIES tandem_control_fixtures PkgConfig::zmq)
-  add_dependencies(control_${part}_test control_party)
-  target_compile_definitions(control_${part}_test PRIVATE CONTROL_PARTY="$<TARGET_FILE:control_party>")
+foreach(source comm/control/attacks_test.cpp comm/control/faults_test.cpp comm/control/security_test.cpp
+    comm/control/sockets_test.cpp)
+  get_filename_component(name ${source} NAME_WE)
+  set(test control_${name})
+  tandem_test(${test} SOURCES ${source} LIBRARIES tandem_control_fixtures PkgConfig::zmq)
+  add_dependencies(${test} control_party)
+  target_compile_definitions(${test} PRIVATE CONTROL_PARTY="$<TARGET_FILE:control_party>")
   # What libzmq does between its own threads is not seen, as it is not instrumented.
   if(TANDEM_SANITIZE STREQUAL thread)
-    set_tests_properties(control_${part}_test PROPERTIES
+    set_tests_properties(${test} PROPERTIES
       ENVIRONMENT "TSAN_OPTIONS=suppressions=${CMAKE_CURRENT_SOURCE_DIR}/comm/control/tsan.supp")
   endif()
 endforeach()
