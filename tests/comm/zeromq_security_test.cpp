@@ -1,5 +1,3 @@
-#include <zmq.hpp>
-
 #include <array>
 #include <atomic>
 #include <catch2/catch.hpp>
