@@ -8,15 +8,6 @@
 #include "comm/zeromq.h"
 
 namespace tandem::comm::test {
-namespace {
-
-using Make = std::unique_ptr<Communicator> (*)(Store&, const PeerGroupOptions&);
-
-[[maybe_unused]] constexpr Make gloo = &make_gloo_communicator;
-[[maybe_unused]] constexpr Make zeromq = &make_zeromq_communicator;
-
-}  // namespace
-
 std::unique_ptr<Communicator> make_end(Store& store, const PeerGroupOptions& options) {
   return TRANSPORT(store, options);
 }

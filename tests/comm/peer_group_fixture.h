@@ -6,7 +6,8 @@
 #include "comm/peer_group.h"
 #include "comm/store.h"
 
-// Groups of processes, over the transport that a test program is built for (TRANSPORT, gloo or zeromq).
+// Groups of processes, over the transport that a test program is built for: its TRANSPORT is make_gloo_communicator or
+// make_zeromq_communicator.
 namespace tandem::comm::test {
 
 /// One rank's end, as make_gloo_communicator() and make_zeromq_communicator() make them.

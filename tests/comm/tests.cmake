@@ -63,7 +63,16 @@ foreach(transport gloo zeromq)
   tandem_test(${transport}_group_test
     SOURCES comm/peer_group_test.cpp comm/peer_group_fixture.cpp LIBRARIES tandem_comm_fixtures)
   foreach(kind contract process group)
-    target_compile_definitions(${transport}_${kind}_test PRIVATE TRANSPORT=${transport})
+    target_compile_definitions(${transport}_${kind}_test PRIVATE TRANSPORT=make_${transport}_communicator)
   endforeach()
 endforeach()
+tandem_test(zeromq_security_test
+  SOURCES comm/zeromq_security_test.cpp comm/peer_group_fixture.cpp comm/control/relay.cpp
+  LIBRARIES tandem_comm_fixtures PkgConfig::zmq)
+target_compile_definitions(zeromq_security_test PRIVATE TRANSPORT=make_zeromq_communicator)
+# As in control/tests.cmake.
+if(TANDEM_SANITIZE STREQUAL thread)
+  set_tests_properties(zeromq_contract_test zeromq_group_test zeromq_process_test zeromq_security_test PROPERTIES
+    ENVIRONMENT "TSAN_OPTIONS=suppressions=${CMAKE_CURRENT_SOURCE_DIR}/comm/control/tsan.supp")
+endif()
 include(${CMAKE_CURRENT_LIST_DIR}/control/tests.cmake)
