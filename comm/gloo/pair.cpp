@@ -2,10 +2,18 @@
 
 #include <sys/socket.h>
 
+#include <chrono>
 #include <exception>
+#include <thread>
 #include <utility>
 
 namespace tandem::comm::gloo_transport {
+namespace {
+
+// About as long as a thread takes to give a frame to the kernel.
+constexpr auto kSending = std::chrono::microseconds(20);
+
+}  // namespace
 
 Pair::Pair(gloo::transport::tcp::Context* context, gloo::transport::tcp::Device* device, int peer, PairWatcher& watcher)
     : gloo::transport::tcp::Pair(context, device, peer, gloo::kNoTimeout), watcher_(watcher) {}
@@ -22,6 +30,10 @@ void Pair::end() {
 }
 
 void Pair::handleEvents(int events) {
+  if (std::unique_lock<std::mutex> lock(m_, std::try_to_lock); !lock) {
+    // A thread that sends has it, and the event comes again at once, over and over until that thread is done.
+    std::this_thread::sleep_for(kSending);
+  }
   try {
     gloo::transport::tcp::Pair::handleEvents(events);
   } catch (const std::exception&) {
