@@ -102,8 +102,9 @@ MeanRounds run_between_processes(const Combination& combination, const BenchAllr
     options.key_prefix += "-gloo";
     ring.emplace(store, options);
     call = [&](const comm::Contribution& contribution) {
-      return MeasuredMean{{.step = contribution.step, .values = ring->sum(contribution.values)},
-                          static_cast<double>(combination.ranks)};
+      MeasuredMean sum = {.mean = {}, .divisor = static_cast<double>(combination.ranks)};
+      sum.mean.values = ring->sum(contribution.values);
+      return sum;
     };
   }
   return gather_rounds(*end, take_part(*end, problem, arguments.rounds, call));
@@ -112,7 +113,8 @@ MeanRounds run_between_processes(const Combination& combination, const BenchAllr
 /// What it takes to bring the bytes of a mean over one rank's link, which carries them both ways at once.
 double wire_seconds(const Combination& combination, double gigabits_per_second) {
   const double share = 2.0 * (combination.ranks - 1) / combination.ranks;
-  return share * 8 * static_cast<double>(encoded_size(combination.codec, combination.size)) / gigabits_per_second / 1e9;
+  return share * 8 * static_cast<double>(comm::encoded_size(combination.codec, combination.size)) /
+         gigabits_per_second / 1e9;
 }
 
 double largest(const std::vector<double>& values) { return std::accumulate(values.begin(), values.end(), 0.0, worse); }
