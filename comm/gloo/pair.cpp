@@ -3,12 +3,20 @@
 #include <sys/socket.h>
 
 #include <algorithm>
+#include <chrono>
 #include <exception>
+#include <thread>
 #include <utility>
 
 #include "comm/peer_group/card.h"
 
 namespace tandem::comm::gloo_transport {
+namespace {
+
+// About as long as a thread takes to give a frame to the kernel.
+constexpr auto kSending = std::chrono::microseconds(20);
+
+}  // namespace
 
 Pair::Pair(gloo::transport::tcp::Context* context, gloo::transport::tcp::Device* device, int peer, PairWatcher& watcher)
     : gloo::transport::tcp::Pair(context, device, peer, gloo::kNoTimeout), watcher_(watcher) {}
@@ -25,6 +33,10 @@ void Pair::end() {
 }
 
 void Pair::handleEvents(int events) {
+  if (std::unique_lock<std::mutex> lock(m_, std::try_to_lock); !lock) {
+    // A thread that sends has it, and the event comes again at once, over and over until that thread is done.
+    std::this_thread::sleep_for(kSending);
+  }
   try {
     gloo::transport::tcp::Pair::handleEvents(events);
   } catch (const std::exception&) {
