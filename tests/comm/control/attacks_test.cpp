@@ -189,6 +189,8 @@ TEST_CASE("what was recorded of a session and is said again joins nobody and del
   }
   client.send(bytes_of("on"));
   REQUIRE(at_driver.wait_messages(2));
+  // Nothing more is told of from here on.
+  server.close();
   CHECK(at_driver.joined.size() == 1);
   CHECK(at_driver.messages.begin()->second.size() == 2);
   CHECK(at_driver.lost.empty());
