@@ -45,7 +45,7 @@ foreach(algorithm direct ring)
 endforeach()
 tandem_test(hierarchical_test
   SOURCES comm/hierarchical_test.cpp comm/hierarchical_fixture.cpp comm/peer_group_fixture.cpp LIBRARIES tandem_comm_fixtures)
-target_compile_definitions(hierarchical_test PRIVATE TRANSPORT=gloo)
+target_compile_definitions(hierarchical_test PRIVATE TRANSPORT=make_gloo_communicator)
 foreach(layout pairs uneven singles)
   foreach(codec none int8)
     set(test hierarchical_${layout}_${codec}_contract_test)
@@ -67,7 +67,7 @@ foreach(transport gloo zeromq)
   endforeach()
 endforeach()
 tandem_test(zeromq_security_test
-  SOURCES comm/zeromq_security_test.cpp comm/peer_group_fixture.cpp comm/control/relay.cpp
+  SOURCES comm/zeromq_security_test.cpp comm/peer_group_fixture.cpp comm/control/relay.cpp comm/control/tcp.cpp
   LIBRARIES tandem_comm_fixtures PkgConfig::zmq)
 target_compile_definitions(zeromq_security_test PRIVATE TRANSPORT=make_zeromq_communicator)
 # As in control/tests.cmake.

@@ -173,7 +173,7 @@ class Driver {
  private:
   /// A new connection; on some of them a well-formed hello.
   void connect(std::string& connection, const NodeId& id) {
-    connection = "c" + std::to_string(++connections_);
+    connection = std::string("c").append(std::to_string(++connections_));
     if (id == good_id || random_() % 2 == 0) {
       side_.receive(connection, "", "10.0.0.2", encode({0, 0, Hello{info, id, 0}}), now_);
     }
