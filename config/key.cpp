@@ -75,7 +75,7 @@ std::string text_of(const NumberRange& range) {
 
 std::string text_of(StringForm form) {
   if (form == StringForm::path) return "a path: not empty, no control characters";
-  return "a file name: 1 to " + std::to_string(kLongestFileName) +
+  return "a name: 1 to " + std::to_string(kLongestFileName) +
          " letters, digits, '.', '_' or '-', but not \".\" or \"..\"";
 }
 

@@ -8,10 +8,10 @@
 #include <thread>
 
 #include "comm/forwarding_communicator.h"
-#include "comm/peer_group_fixture.h"
 #include "comm/hierarchical_fixture.h"
 #include "comm/in_process.h"
 #include "comm/mean_fixture.h"
+#include "comm/peer_group_fixture.h"
 #include "comm/reference_exchange.h"
 #include "comm/reference_mean.h"
 

@@ -219,5 +219,22 @@ TEST_CASE("notes are appended, and without anyone to take them a job is the same
   CHECK(parse_job(kPipelineFile, "job.toml", overrides) == job);
 }
 
+TEST_CASE("a silent node is found before an exchange that waits for it fails") {
+  CHECK(parse_job("", "job.toml").cluster.silence_seconds == 5);
+  CHECK(parse_job("run.exchange_timeout_seconds = 4", "job.toml").cluster.silence_seconds == 2);
+  CHECK(
+      parse_job("run.exchange_timeout_seconds = 4\ncluster.silence_seconds = 3", "job.toml").cluster.silence_seconds ==
+      3);
+  CHECK_THROWS_WITH(parse_job("run.exchange_timeout_seconds = 4\ncluster.silence_seconds = 4", "job.toml"),
+                    StartsWith("job.toml:2:9: cluster.silence_seconds has no effect as 4.0 with "
+                               "run.exchange_timeout_seconds = 4.0"));
+}
+
+TEST_CASE("a node for servers is an error where there are none") {
+  CHECK_THROWS_WITH(parse_job("topology = { name = 'allreduce', server_node = 'big' }", "job.toml"),
+                    StartsWith("job.toml:1:34: topology.server_node has no effect"));
+  CHECK(parse_job("topology = { name = 'ps-sync', server_node = 'big' }", "job.toml").topology.server_node == "big");
+}
+
 }  // namespace
 }  // namespace tandem::config

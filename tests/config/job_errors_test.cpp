@@ -15,12 +15,12 @@ TEST_CASE("a misspelled key is named with its place and the nearest key") {
              Equals("job.toml:4:3: unknown key topology.widht\n"
                     "  nearest known key: topology.width\n"
                     "  keys of [topology]: name, width, warmup_steps, staleness, correction, dc_lambda, codec, "
-                    "algorithm and servers"));
+                    "algorithm, servers and server_node"));
   CHECK_THAT(error_of("[topology]\nquantizaton = \"int8\""),
              Equals("job.toml:2:1: unknown key topology.quantizaton\n"
                     "  nearest known key, though not similar: topology.name\n"
                     "  keys of [topology]: name, width, warmup_steps, staleness, correction, dc_lambda, codec, "
-                    "algorithm and servers"));
+                    "algorithm, servers and server_node"));
   CHECK_THAT(error_of("epoch = 3"), StartsWith("job.toml:1:1: unknown key epoch outside of any table\n"
                                                "  nearest known key: training.epochs\n"));
 }
@@ -36,7 +36,7 @@ TEST_CASE("an unknown table is named with the nearest one, also if it is empty")
   const std::string expected =
       "job.toml:2:2: unknown table [topolgy]\n"
       "  nearest known table: [topology]\n"
-      "  known tables: run, data, model, training, optimizer, schedule and topology";
+      "  known tables: run, data, model, training, optimizer, schedule, topology and cluster";
   CHECK_THAT(error_of("\n[topolgy]\n"), Equals(expected));
   CHECK_THAT(error_of("\n[topolgy]\nwidth = 2"), Equals(expected));
 }
@@ -104,7 +104,7 @@ TEST_CASE("a value of the wrong type or out of range is named with what is allow
 TEST_CASE("a run's name is one part of a path") {
   const auto name = GENERATE("", ".", "..", "a/b", "a b", "\\u00e4", "a\\n");
   CHECK_THAT(error_of("run.name = \"" + std::string(name) + "\""),
-             StartsWith("job.toml:1:5: run.name: found the string ") && Contains("allowed: a file name"));
+             StartsWith("job.toml:1:5: run.name: found the string ") && Contains("allowed: a name"));
   CHECK_THAT(error_of("run.name = '" + std::string(201, 'a') + "'"), Contains("1 to 200 letters"));
 }
 

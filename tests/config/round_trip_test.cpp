@@ -163,7 +163,14 @@ TEST_CASE(
         "warmup_steps = 0\n"
         "correction = \"local\"\n"
         "codec = \"none\"\n"
-        "algorithm = \"native\"\n");
+        "algorithm = \"native\"\n"
+        "\n"
+        "[cluster]\n"
+        "join_timeout_seconds = 300.0\n"
+        "connect_timeout_seconds = 30.0\n"
+        "silence_seconds = 5.0\n"
+        "# interface = unset: the one that leads to the driver\n"
+        "encrypt_data = false\n");
 }
 
 TEST_CASE("numbers are printed with as few digits as give them back") {
