@@ -68,6 +68,8 @@ class Node {
     if (over_) return;
     over_ = true;
     outcome_.driver_lost = driver_lost;
+    // If it is this node that leaves, others are to know whose doing it is before they see what comes of it.
+    if (driver_lost && driver_) self_->send(driver_, Failed{ActorKind::node, node_, -1, failure, Blame::own});
     if (!failure.empty()) {
       outcome_.failure = failure;
       abort(failure);

@@ -63,6 +63,11 @@ void Channel::receive_heartbeat(const Heartbeat& heartbeat, Time now) {
   offset_.add({Time(heartbeat.echo), Time(heartbeat.echo_received), Time(heartbeat.sent), now});
 }
 
+void Channel::go_by(const Timing& timing) {
+  rules_.timing = timing;
+  presence_.go_by(timing);
+}
+
 std::optional<std::string> Channel::attach(std::uint64_t acknowledged, Time now) {
   if (auto fault = delivery_.resume(acknowledged)) return fault;
   presence_.attach(now);

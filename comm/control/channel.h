@@ -40,6 +40,8 @@ class Channel {
   /// Hello and welcome have been exchanged on a new connection; the other side has taken the data up to `acknowledged`.
   /// Returns what is wrong with that, if anything is.
   [[nodiscard]] std::optional<std::string> attach(std::uint64_t acknowledged, Time now);
+  /// From now on.
+  void go_by(const Timing& timing);
   void detach(Time now) { presence_.detach(now); }
   bool attached() const { return presence_.attached(); }
   void forgive(Time pause, Time now) { presence_.forgive(pause, now); }
@@ -72,7 +74,7 @@ class Channel {
   Frame heartbeat(Time now) const;
 
   const std::string peer_;
-  const Rules rules_;
+  Rules rules_;
   Delivery delivery_;
   Presence presence_;
   ClockOffset offset_;

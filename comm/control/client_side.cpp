@@ -78,12 +78,20 @@ void ClientSide::receive_answer(const Frame& frame, Time now) {
   const auto* welcome = std::get_if<Welcome>(&frame.body);
   if (welcome == nullptr) return give_up("did not answer a hello with a welcome");
   if (joined() && welcome->session != session_) return give_up("resumed another session");
+  go_by(*welcome);
   if (const auto fault = channel_.attach(frame.acknowledged, now)) return give_up(*fault);
   if (!joined()) events_.emplace_back(Joined{});
   session_ = welcome->session;
   state_ = State::together;
   retry_interval_ = first_retry;
   if (leaving_) outgoing_.push_back(channel_.goodbye());
+}
+
+void ClientSide::go_by(const Welcome& welcome) {
+  rules_.timing.heartbeat = welcome.heartbeat;
+  rules_.timing.silence = welcome.silence;
+  rules_.timing.reconnect = welcome.reconnect;
+  channel_.go_by(rules_.timing);
 }
 
 void ClientSide::receive_frame(const Frame& frame, Time now) {

@@ -74,13 +74,14 @@ class ClientSide {
   enum class State { apart, greeting, together, ended };
 
   void receive_answer(const Frame& frame, Time now);
+  void go_by(const Welcome& welcome);
   void receive_frame(const Frame& frame, Time now);
   template <typename Last>
   void end(Last last);
   bool connected() const { return state_ != State::apart && state_ != State::ended; }
   void give_up(const std::string& reason);
 
-  const Rules rules_;
+  Rules rules_;
   const NodeInfo self_;
   const NodeId id_ = random_node_id();
   const std::string driver_;

@@ -109,6 +109,14 @@ const char* sequence_fault(Kind kind, std::uint64_t sequence) {
   return nullptr;
 }
 
+const char* welcome_fault(const Welcome& welcome) {
+  if (welcome.session == 0) return "a welcome without a session";
+  for (const Time time : {welcome.heartbeat, welcome.silence, welcome.reconnect}) {
+    if (time <= Time::zero() || time > longest_timing) return "a welcome with times out of range";
+  }
+  return nullptr;
+}
+
 Decoded decode_payload(const FrameHeader& header, Bytes payload) {
   switch (header.kind) {
     case Kind::hello:
@@ -145,7 +153,7 @@ struct PayloadWriter {
     return Kind::hello;
   }
   Kind operator()(const Welcome& welcome) const {
-    to.put(WelcomeNumbers{welcome.session});
+    to.put(std::bit_cast<WelcomeNumbers>(welcome));
     return Kind::welcome;
   }
   Kind operator()(const Refuse& refuse) const {
@@ -180,7 +188,7 @@ Decoded decode(std::span<const std::byte> bytes, std::uint16_t format) {
   Decoded decoded = decode_payload(*header, payload);
   if (const auto* frame = std::get_if<Frame>(&decoded)) {
     const auto* welcome = std::get_if<Welcome>(&frame->body);
-    if (welcome != nullptr && welcome->session == 0) return Malformed{"a welcome without a session"};
+    if (const char* fault = welcome == nullptr ? nullptr : welcome_fault(*welcome)) return Malformed{fault};
   }
   return decoded;
 }

@@ -12,6 +12,7 @@
 
 #include "comm/control/node.h"
 #include "comm/control/text.h"
+#include "comm/control/timing.h"
 
 // The wire format of the control plane, between the driver and its nodes.
 //
@@ -72,8 +73,13 @@ static_assert(sizeof(HelloNumbers) == 48 && std::is_trivially_copyable_v<HelloNu
 struct WelcomeNumbers {
   /// Names what the node may resume, and is known to it and the driver alone; never 0.
   std::uint64_t session = 0;
+  /// The driver's Timing (rules.h), which the node goes by from then on: nanoseconds, each above 0 and at most
+  /// longest_timing.
+  std::int64_t heartbeat = 0;
+  std::int64_t silence = 0;
+  std::int64_t reconnect = 0;
 };
-static_assert(sizeof(WelcomeNumbers) == 8 && std::is_trivially_copyable_v<WelcomeNumbers>);
+static_assert(sizeof(WelcomeNumbers) == 32 && std::is_trivially_copyable_v<WelcomeNumbers>);
 
 /// Nanoseconds on the sender's clock, or on the receiver's in `echo`.
 struct HeartbeatTimes {
@@ -98,7 +104,12 @@ struct Hello {
 };
 struct Welcome {
   std::uint64_t session = 0;
+  Time heartbeat = Timing{}.heartbeat;
+  Time silence = Timing{}.silence;
+  Time reconnect = Timing{}.reconnect;
 };
+static_assert(sizeof(Welcome) == sizeof(WelcomeNumbers));
+inline constexpr Time longest_timing = std::chrono::hours(24);
 struct Refuse {
   std::string reason;
 };

@@ -14,6 +14,9 @@ class Presence {
   /// Not connected.
   Presence(const Timing& timing, Time now);
 
+  /// From now on.
+  void go_by(const Timing& timing) { timing_ = timing; }
+
   void attach(Time now);
   /// Its connection has ended. Does nothing if that is known.
   void detach(Time now);
@@ -33,7 +36,7 @@ class Presence {
   Time next() const;
 
  private:
-  const Timing timing_;
+  Timing timing_;
   bool attached_ = false;
   Time heard_;
   Time said_;

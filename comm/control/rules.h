@@ -7,21 +7,11 @@
 
 #include "comm/control/frame.h"
 #include "comm/control/node.h"
+#include "comm/control/timing.h"
 
 namespace tandem::comm::control {
 
 using namespace std::chrono_literals;
-
-struct Timing {
-  /// Each side sends something at least so often.
-  Time heartbeat = 500ms;
-  /// A peer that is connected and from which nothing comes for longer is lost.
-  Time silence = 5s;
-  /// A peer whose connection has ended is lost if it does not come back within so long.
-  Time reconnect = 1500ms;
-  /// Data is acknowledged within so long.
-  Time acknowledge = 20ms;
-};
 
 /// How long closing takes at most if nothing else is said.
 inline constexpr Time closing_limit = 1s;

@@ -85,7 +85,9 @@ void ServerSide::welcome(Peers::iterator peer, const Connection& connection, std
   if (node.connection != connection) part_from(std::exchange(node.connection, connection));
   nodes_.emplace(connection, peer->first);
   if (const auto fault = node.channel.attach(acknowledged, now)) return lose(peer, *fault);
-  outgoing_.push_back({connection, encode({0, node.channel.taken(), Welcome{node.session}}, rules_.format)});
+  const Timing& timing = rules_.timing;
+  const Welcome welcome{node.session, timing.heartbeat, timing.silence, timing.reconnect};
+  outgoing_.push_back({connection, encode({0, node.channel.taken(), welcome}, rules_.format)});
   if (leaving_) outgoing_.push_back({connection, node.channel.goodbye()});
 }
 

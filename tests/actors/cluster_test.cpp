@@ -180,7 +180,7 @@ TEST_CASE("a node that leaves ends the run everywhere, and is named with its ran
   } catch (const actors::RunError& failure) {
     error = failure.what();
   }
-  CHECK_THAT(test::first_line(error), Contains("worker 1 on node n1") && Contains("somebody else needs this host"));
+  CHECK_THAT(test::first_line(error), Contains("node n1 (") && Contains("somebody else needs this host"));
   const std::vector<actors::NodeEnd> ended = ends.get();
   REQUIRE(ended[0].failure);
   CHECK_THAT(test::first_line(*ended[0].failure), Contains("node n1"));

@@ -113,6 +113,10 @@ TEST_CASE("what breaks a rule of the format is told apart") {
   CHECK(malformed_text(encode({0, 0, Data{}})) == "data without a number");
   CHECK(malformed_text(encode({1, 0, Welcome{1}})) == "a numbered frame of a kind without numbers");
   CHECK(malformed_text(encode({0, 0, Welcome{0}})) == "a welcome without a session");
+  CHECK(malformed_text(encode({0, 0, Welcome{.session = 1, .heartbeat = Time(0)}})) ==
+        "a welcome with times out of range");
+  CHECK(malformed_text(encode({0, 0, Welcome{.session = 1, .silence = std::chrono::hours(25)}})) ==
+        "a welcome with times out of range");
 }
 
 TEST_CASE("a node is named by its own name where it has one, and by its host") {

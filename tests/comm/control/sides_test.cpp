@@ -305,6 +305,25 @@ TEST_CASE("a node that is silent is lost, is told so when it wakes, and the othe
   CHECK(world.all[1]->end.empty());
 }
 
+TEST_CASE("a node goes by the times of its driver, once it is welcome") {
+  Rules patient = rules_of();
+  patient.timing.reconnect = 10s;
+  World world(0, patient);
+  Node& node = world.add(rules_of());
+  world.settle();
+  REQUIRE(node.joined == 1);
+  for (int i = 0; i < 900; ++i) {
+    world.cut(node);
+    world.advance(10ms);
+  }
+  CHECK(node.end == "");
+  for (int i = 0; i < 200; ++i) {
+    world.cut(node);
+    world.advance(10ms);
+  }
+  CHECK_THAT(node.end, Catch::Contains("10.000 s is allowed"));
+}
+
 TEST_CASE("a node whose connection ends for good is lost sooner") {
   World world(1);
   world.settle();
