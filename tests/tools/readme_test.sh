@@ -186,6 +186,22 @@ of_each_line() {
 
 run "$tandem" bench allreduce --sizes 100 --ranks 2 --rounds 1
 expect "the keys of bench allreduce are documented" of_each_line '## Bench allreduce'
+
+# A process a rank, both on this host.
+between_processes() {
+  "$tandem" bench allreduce --rank "$1" --ranks 2 --meet "$meeting" --interface lo --sizes 1000 --rounds 1 --rate-gbit 1
+}
+meeting=$(mktemp -d)
+between_processes 1 &
+run between_processes 0
+wait $!
+rm -r "$meeting"
+section_between_processes() {
+  section '## Bench allreduce' docs/results.md
+  section '## Bench allreduce between processes' docs/results.md
+}
+expect "the keys of bench allreduce between processes are documented" \
+  equal "$(section_between_processes | column 1)" "$(keys <<<"${output%%$'\n'*}")"
 run "$tandem" bench codec --values 3000 --rounds 1
 expect "the keys of bench codec are documented" of_each_line '## Bench codec'
 
