@@ -34,7 +34,7 @@ class Peer final : caf::proxy_registry::backend {
   template <class Messages>
   void deliver(std::span<const std::byte> bytes, const caf::actor& root_here);
 
-  /// The process is gone: nothing is sent to it any more, and whoever monitors an actor of it is told.
+  /// The process is gone: nothing is sent to it any more.
   void end();
 
  private:

@@ -14,3 +14,6 @@ tandem_test(cluster_run_test
 tandem_test(placement_test
   SOURCES actors/placement_test.cpp
   LIBRARIES tandem_test_quadratic)
+tandem_test(bridge_test
+  SOURCES actors/bridge_test.cpp
+  LIBRARIES tandem_actors tandem_caf)
