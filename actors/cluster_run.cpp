@@ -53,6 +53,15 @@ control::ClientOptions client_options(const NodePlace& place) {
   return options;
 }
 
+std::vector<std::string> warnings(const config::Job& job, const DriverPlace& place) {
+  std::vector<std::string> warnings = scheduler::staleness_warnings(job);
+  if (job.cluster.encrypt_data && !place.key && !place.endpoint.starts_with("tcp://127.")) {
+    warnings.push_back(
+        "cluster.encrypt_data without keys for the control plane: who can read that learns the keys of the data");
+  }
+  return warnings;
+}
+
 // "tcp://HOST:PORT", where HOST may be an IPv6 address in brackets.
 std::string host_of(const std::string& endpoint) {
   const std::size_t begin = endpoint.find("://") + 3;
@@ -73,7 +82,7 @@ struct ClusterRun::Impl {
 ClusterRun::ClusterRun(const config::Job& job, const DriverPlace& place, RunObserver& observer,
                        const RunOptions& options)
     : impl_(std::make_unique<Impl>()) {
-  for (const std::string& warning : scheduler::staleness_warnings(job)) observer.on_warning(warning);
+  for (const std::string& warning : warnings(job, place)) observer.on_warning(warning);
   auto outcome = std::make_shared<std::promise<Outcome>>();
   impl_->outcome = outcome->get_future();
   impl_->driver = impl_->system.actors().spawn(driver, DriverOptions{.job = job,
@@ -125,10 +134,12 @@ struct NodeRun::Impl {
 
   NodeEnd take_down() {
     NodeEnd end = outcome.get();
-    bridge.reset();
     if (end.stuck) {
+      // Who is stuck may still send something.
+      (void)bridge.release();
       system.abandon();
     } else {
+      bridge.reset();
       threads->await_none();
     }
     return end;
