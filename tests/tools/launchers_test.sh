@@ -94,7 +94,7 @@ ssh_launch --hosts h1,nowhere --address 10.0.0.1 --insecure job.toml
 expect "a host that cannot be reached ends the run" exits_with 1
 expect "it is named" prints 'nowhere cannot be reached over ssh'
 expect "what ssh says of it is shown" prints '[nowhere] no route to host'
-expect "no node is left then" within 10 nodes_run 0
+expect "no node is left then" within 60 nodes_run 0
 fresh
 ssh_launch --hosts h1,broken --address 10.0.0.1 --insecure job.toml
 expect "a node that fails before its driver knows it ends the run" exits_with 1
@@ -107,18 +107,18 @@ interrupted() {
   "$repository/tools/launch-ssh" --tandem "$scratch/bin/tandem" --hosts "$2" --address 10.0.0.1 --insecure \
     job.toml >"$scratch/out" 2>&1 &
   launcher=$!
-  within 20 nodes_run 2 && kill "-$1" $launcher
+  within 60 nodes_run 2 && kill "-$1" $launcher
   status=0
   wait $launcher || status=$?
   output=$(<"$scratch/out")
 }
 interrupted TERM h1,h2
 expect "an interrupted run ends in order" exits_with 130
-expect "no node is left of an interrupted run" within 10 nodes_run 0
+expect "no node is left of an interrupted run" within 60 nodes_run 0
 interrupted TERM h1,stubborn
-expect "a node that does not end when told is ended" within 20 nodes_stopped
+expect "a node that does not end when told is ended" within 60 nodes_stopped
 interrupted KILL h1,h2
-expect "nodes end even if the launcher is killed" within 20 nodes_run 0
+expect "nodes end even if the launcher is killed" within 60 nodes_run 0
 
 fresh
 ssh_launch --hosts h1 --address 10.0.0.1 job.toml
