@@ -79,10 +79,11 @@ tandem_test(zeromq_security_test
   SOURCES comm/zeromq_security_test.cpp comm/peer_group_fixture.cpp comm/control/relay.cpp comm/control/tcp.cpp
   LIBRARIES tandem_comm_fixtures PkgConfig::zmq)
 target_compile_definitions(zeromq_security_test PRIVATE TRANSPORT=make_zeromq_communicator)
-# As in control/tests.cmake. The contracts take minutes there; the other tests use the same code.
+# As in control/tests.cmake. The thread sanitizer makes those over ZeroMQ, and the contract, take many minutes.
 if(TANDEM_SANITIZE STREQUAL thread)
-  set_tests_properties(gloo_contract_test zeromq_contract_test PROPERTIES LABELS slow)
-  set_tests_properties(zeromq_contract_test zeromq_group_test zeromq_process_test zeromq_security_test PROPERTIES
+  set(zeromq_tests zeromq_contract_test zeromq_group_test zeromq_process_test zeromq_security_test)
+  set_tests_properties(${zeromq_tests} PROPERTIES
     ENVIRONMENT "TSAN_OPTIONS=suppressions=${CMAKE_CURRENT_SOURCE_DIR}/comm/control/tsan.supp")
+  set_tests_properties(gloo_contract_test ${zeromq_tests} PROPERTIES LABELS slow)
 endif()
 include(${CMAKE_CURRENT_LIST_DIR}/control/tests.cmake)
