@@ -20,6 +20,10 @@ foreach(source comm/control/attacks_test.cpp comm/control/faults_test.cpp comm/c
   if(TANDEM_SANITIZE STREQUAL thread)
     set_tests_properties(${test} PROPERTIES
       ENVIRONMENT "TSAN_OPTIONS=suppressions=${CMAKE_CURRENT_SOURCE_DIR}/comm/control/tsan.supp")
+    # These have the control plane bear thousands of connections and messages, which takes it minutes.
+    if(NOT name STREQUAL security_test)
+      set_tests_properties(${test} PROPERTIES LABELS slow)
+    endif()
   endif()
 endforeach()
 
