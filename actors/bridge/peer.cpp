@@ -2,7 +2,6 @@
 
 #include <atomic>
 #include <random>
-#include <stdexcept>
 #include <utility>
 
 namespace tandem::actors {
@@ -75,7 +74,8 @@ void Peer::deliver(std::span<const std::byte> bytes, const caf::actor& root_here
   Parcel parcel = unpack<Messages>(bytes, context);
   const auto receiver = parcel.receiver == Parcel::root ? caf::actor_cast<caf::strong_actor_ptr>(root_here)
                                                         : system_.registry().get(parcel.receiver);
-  if (!receiver) throw std::runtime_error("a message for an actor that there is not, or no more");
+  // It has ended, as it may have before the sender knew.
+  if (!receiver) return;
   caf::strong_actor_ptr sender;
   if (parcel.sender != Parcel::nobody) sender = caf::actor_cast<caf::strong_actor_ptr>(find(parcel.sender));
   receiver->enqueue(std::move(sender), caf::make_message_id(), std::move(parcel.content), nullptr);

@@ -29,8 +29,8 @@ class Peer final : caf::proxy_registry::backend {
   /// The one actor of that process that need not be known to be found.
   caf::actor root();
 
-  /// Hands a message of that process to the actor that it is for: `root_here` if it is for the root. Throws
-  /// std::runtime_error if the bytes are none, or for an actor that there is not.
+  /// Hands a message of that process to the actor that it is for: `root_here` if it is for the root, and nobody if that
+  /// actor has ended. Throws std::runtime_error if the bytes are no message.
   template <class Messages>
   void deliver(std::span<const std::byte> bytes, const caf::actor& root_here);
 
