@@ -25,19 +25,30 @@ Bytes packed(caf::actor_system& system, const Parcel& parcel) {
   return *bytes;
 }
 
+template <class Message>
+using Promise = std::shared_ptr<std::promise<Message>>;
+
 // An actor that keeps what it gets of one kind.
 template <class Message>
-caf::actor spawn_receiver(caf::actor_system& system, std::shared_ptr<std::promise<Message>> got) {
-  return system.spawn([got](caf::event_based_actor* self) -> caf::behavior {
-    return {[=](const Message& message) {
-      got->set_value(message);
-      self->quit();
-    }};
-  });
+caf::behavior receiver(caf::event_based_actor* self, const Promise<Message>& got) {
+  return {[=](const Message& message) {
+    got->set_value(message);
+    self->quit();
+  }};
 }
 
 template <class Message>
-Message value_of(const std::shared_ptr<std::promise<Message>>& got) {
+caf::actor spawn_receiver(caf::actor_system& system, const Promise<Message>& got) {
+  return system.spawn(receiver<Message>, got);
+}
+
+// One that lets everything pass; CAF wants an argument.
+caf::behavior ignorant(caf::event_based_actor*, int) {
+  return {[](const Failed&) {}, [](const Spans&) {}};
+}
+
+template <class Message>
+Message value_of(const Promise<Message>& got) {
   auto future = got->get_future();
   REQUIRE(future.wait_for(std::chrono::seconds(60)) == std::future_status::ready);
   return future.get();
@@ -93,9 +104,7 @@ TEST_CASE("messages that are not listed stay in the process") {
 TEST_CASE("W4: bytes that are no message are an error, whatever they are") {
   System system;
   Peer peer(system.actors(), [](const Parcel&) {});
-  const caf::actor root = system.actors().spawn([](caf::event_based_actor*) -> caf::behavior {
-    return {[](const Failed&) {}, [](const Spans&) {}};
-  });
+  const caf::actor root = system.actors().spawn(ignorant, 0);
   const auto deliver = [&](const Bytes& bytes) { peer.deliver<MessagesToDriver>(bytes, root); };
   const Failed failed{ActorKind::worker, 3, 6, "bad shard", Blame::own};
   const Bytes whole = packed(
