@@ -74,6 +74,13 @@ struct Mean {
   Duration decoding = Duration::zero();
 };
 
+/// One of several messages from one rank to another.
+struct Message {
+  std::uint32_t tag = 0;
+  /// Read until the call returns.
+  std::span<const std::byte> data;
+};
+
 class Communicator {
  public:
   virtual ~Communicator() = default;
@@ -93,6 +100,11 @@ class Communicator {
   /// Sends a message; returns when `data` may be reused, without waiting for the receiver. Messages from one rank to
   /// another with one tag arrive in order.
   virtual void send(int to, std::uint32_t tag, std::span<const std::byte> data) = 0;
+
+  /// Sends several messages, in this order, as send() does. A network may carry them as one, which costs less.
+  virtual void send_together(int to, std::span<const Message> messages) {
+    for (const Message& message : messages) send(to, message.tag, message.data);
+  }
 
   /// Waits for the next message with that tag from `from`. Its length must equal data.size(), else CommError.
   virtual void receive(int from, std::uint32_t tag, std::span<std::byte> data) = 0;

@@ -42,6 +42,7 @@ class MessageMean : public Communicator {
   void barrier() override { meet({.call = Call::barrier}); }
 
   void send(int to, std::uint32_t tag, std::span<const std::byte> data) override { ranks_->send(to, tag, data); }
+  void send_together(int to, std::span<const Message> messages) override { ranks_->send_together(to, messages); }
   void receive(int from, std::uint32_t tag, std::span<std::byte> data) override { ranks_->receive(from, tag, data); }
   int receive_any(std::span<const int> from, std::uint32_t tag, std::span<std::byte> data, Duration limit) override {
     return ranks_->receive_any(from, tag, data, limit);
@@ -66,7 +67,7 @@ Mean MessageMean::all_reduce_mean(const Contribution& contribution) {
   const CallHeader call = call_of(contribution, options_);
   Mean mean;
   within(call, *this, [&] {
-    roll_call_.announce(call);
+    roll_call_.enter(call);
     mean = exchange_.run(members_, roll_call_, contribution, rank());
   });
   return mean;
@@ -79,7 +80,7 @@ void MessageMean::broadcast(int root, std::span<std::byte> data) {
 
 void MessageMean::meet(const CallHeader& call) {
   within(call, *this, [&] {
-    roll_call_.announce(call);
+    roll_call_.enter(call);
     roll_call_.await();
   });
 }

@@ -27,29 +27,29 @@ class GlooFrame : public peer_group::Frame {
  public:
   explicit GlooFrame(const std::shared_ptr<Context>& context);
 
-  /// Fills it; `data` has at most frame_capacity bytes.
-  void fill(const peer_group::FrameHeader& header, std::span<const std::byte> data);
-  peer_group::FrameHeader header() const override;
-  std::span<const std::byte> data() const override;
-  std::size_t size() const { return sizeof(peer_group::FrameHeader) + header().size; }
+  /// Fills it; the frame has at most frame_capacity bytes.
+  void fill(const peer_group::FrameParts& parts) { peer_group::write_frame(parts, memory_.get()); }
 
-  /// Throw gloo::Exception if the connection is closed.
-  void send(int to) { buffer_.send(to, frame_slot, 0, size()); }
-  void receive(int from) { buffer_.recv(from, frame_slot, 0, bytes); }
+  /// `size`: bytes of the frame that it is filled with. Throw gloo::Exception if the connection is closed.
+  void send(int to, std::size_t size) { buffer_.send(to, frame_slot, 0, size); }
+  void receive(int from) {
+    show_first_part();
+    buffer_.recv(from, frame_slot, 0, peer_group::frame_capacity);
+  }
 
   /// Whether what was begun is complete; says so once. Safe from any thread.
   bool take_sent() { return buffer_.take_sent(); }
   bool take_received() { return buffer_.take_received(); }
 
  private:
-  static constexpr std::size_t bytes = sizeof(peer_group::FrameHeader) + peer_group::frame_capacity;
-
   class Buffer : public gloo::transport::tcp::UnboundBuffer {
    public:
     using gloo::transport::tcp::UnboundBuffer::UnboundBuffer;
     bool take_sent();
     bool take_received();
   };
+
+  std::span<const std::byte> memory() const override { return {memory_.get(), peer_group::frame_capacity}; }
 
   const std::unique_ptr<std::byte[]> memory_;
   Buffer buffer_;

@@ -13,7 +13,7 @@
 namespace tandem::comm::gloo_transport {
 namespace {
 
-using peer_group::FrameHeader;
+using peer_group::FrameParts;
 using peer_group::FramePointer;
 
 // The most receives under way for a peer: what it may send before it hears from this rank again. A megabyte of int8;
@@ -128,20 +128,21 @@ void GlooLinks::begin_receive(Lock& lock, int rank) {
   lock.lock();
 }
 
-void GlooLinks::send_frame(Lock& lock, int to, const FrameHeader& header, std::span<const std::byte> data) {
+void GlooLinks::send_frame(Lock& lock, int to, const FrameParts& parts) {
   reclaim_sent(lock, to);
   GlooFramePointer owned = free_frame(lock);
   lock.unlock();
-  owned->fill(header, data);
+  owned->fill(parts);
   lock.lock();
   if (peer(to).closed) return free_.push_back(std::move(owned));
   GlooFrame& frame = *owned;
   flow(to).sending.push_back(std::move(owned));
-  bytes_sent_ += frame.size() + gloo_bytes_per_sent_frame;
+  const std::size_t size = size_of(parts);
+  bytes_sent_ += size + gloo_bytes_per_sent_frame;
   lock.unlock();
   try {
     const NoPipeSignal none;
-    frame.send(to);
+    frame.send(to, size);
   } catch (const gloo::Exception&) {
     // As in begin_receive().
   }

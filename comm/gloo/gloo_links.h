@@ -41,7 +41,7 @@ class GlooLinks : public peer_group::Links, private PairWatcher {
     std::size_t receives = 4;                // how many are to be under way
   };
 
-  void send_frame(Lock& lock, int to, const peer_group::FrameHeader& header, std::span<const std::byte> data) override;
+  void send_frame(Lock& lock, int to, const peer_group::FrameParts& parts) override;
   void wake_service(const Lock&) noexcept override { work_changed_.notify_all(); }
   void take_back(std::vector<peer_group::FramePointer> frames) override;
   std::string text_of(const Lock& lock, int rank) const override;

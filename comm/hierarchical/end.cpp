@@ -58,6 +58,7 @@ class End : public Communicator {
   void barrier() override;
 
   void send(int to, std::uint32_t tag, std::span<const std::byte> data) override { flat_->send(to, tag, data); }
+  void send_together(int to, std::span<const Message> messages) override { flat_->send_together(to, messages); }
   void receive(int from, std::uint32_t tag, std::span<std::byte> data) override { flat_->receive(from, tag, data); }
   int receive_any(std::span<const int> from, std::uint32_t tag, std::span<std::byte> data, Duration limit) override {
     return flat_->receive_any(from, tag, data, limit);
@@ -92,7 +93,7 @@ template <typename Body>
 void End::meet(const CallHeader& call, const Body& body) {
   message_mean::within(call, *this, [&] {
     try {
-      roll_call_.announce(call);
+      roll_call_.enter(call);
       roll_call_.await_host();
       body();
     } catch (const CommError& error) {

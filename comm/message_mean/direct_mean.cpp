@@ -14,7 +14,7 @@ void scatter(MeanStep& step) {
       step.outgoing.encode_with_feedback(range.of(step.contribution.values), step.residual.before(range),
                                          step.residual.after(range));
       if (step.culprit && step.outgoing.header().finite == 0) step.outgoing.name_non_finite_rank(*step.culprit);
-      step.outgoing.send(step.ranks, owner, Tag::contribution);
+      step.roll_call.send(step.ranks.rank_in_group(owner), step.outgoing.message(Tag::contribution));
     }
   }
 }

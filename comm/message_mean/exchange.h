@@ -22,9 +22,9 @@ class Exchange {
   /// Options are valid.
   Exchange(int members, const MessageMeanOptions& options);
 
-  /// The mean of what all members contribute. The call has been announced in `roll_call`, which knows their weights in
-  /// the members' order. `culprit` is the rank to name if this contribution is not finite, if there is one. The values
-  /// are valid until the `results_kept`-th next run().
+  /// The mean of what all members contribute. This rank has entered the call in `roll_call`, which knows their weights
+  /// in the members' order. `culprit` is the rank to name if this contribution is not finite, if there is one. The
+  /// values are valid until the `results_kept`-th next run().
   Mean run(const Members& members, RollCall& roll_call, const Contribution& contribution, std::optional<int> culprit);
 
  private:

@@ -30,7 +30,7 @@ struct Verdict {
 /// for those that are named as not finite.
 struct MeanStep {
   const Members& ranks;
-  /// This rank has announced the call.
+  /// This rank has entered the call.
   RollCall& roll_call;
   Residual& residual;
   SegmentMessage& outgoing;

@@ -23,11 +23,14 @@ class Members {
   int rank() const { return rank_; }
   int size() const { return static_cast<int>(ranks_.size()); }
 
+  /// The number in the group of a member.
+  int rank_in_group(int member) const { return ranks_[static_cast<std::size_t>(member)]; }
+
   void send(int to, std::uint32_t tag, std::span<const std::byte> data) const {
-    group_.send(ranks_[static_cast<std::size_t>(to)], tag, data);
+    group_.send(rank_in_group(to), tag, data);
   }
   void receive(int from, std::uint32_t tag, std::span<std::byte> data) const {
-    group_.receive(ranks_[static_cast<std::size_t>(from)], tag, data);
+    group_.receive(rank_in_group(from), tag, data);
   }
 
  private:

@@ -1,6 +1,7 @@
 #include "comm/message_mean/roll_call.h"
 
 #include <algorithm>
+#include <array>
 #include <string>
 #include <utility>
 
@@ -63,16 +64,32 @@ RollCall::RollCall(Communicator& ranks, const Hosts& hosts, Tag tag)
   append(others_told_, others_here_);
   if (!leads) others_elsewhere_.clear();
   std::ranges::sort(others_elsewhere_);
+  untold_.reserve(others_told_.size());
   missing_here_.reserve(others_here_.size());
   missing_elsewhere_.reserve(others_elsewhere_.size());
 }
 
-void RollCall::announce(const CallHeader& call) {
+void RollCall::enter(const CallHeader& call) {
   own_ = call;
   weights_[static_cast<std::size_t>(ranks_.rank())] = call.weight;
   missing_here_ = others_here_;
   missing_elsewhere_ = others_elsewhere_;
-  for (const int other : others_told_) ranks_.send(other, static_cast<std::uint32_t>(tag_), bytes_of(call));
+  untold_ = others_told_;
+}
+
+void RollCall::send(int to, const Message& message) {
+  if (std::erase(untold_, to) == 0) return ranks_.send(to, message.tag, message.data);
+  ranks_.send_together(to, std::array{Message{static_cast<std::uint32_t>(tag_), bytes_of(own_)}, message});
+}
+
+void RollCall::tell_all() {
+  for (const int other : untold_) ranks_.send(other, static_cast<std::uint32_t>(tag_), bytes_of(own_));
+  untold_.clear();
+}
+
+void RollCall::await_host() {
+  tell_all();
+  await(missing_here_);
 }
 
 void RollCall::await() {

@@ -21,11 +21,16 @@ class RollCall {
   /// The messages have `tag`. `ranks` outlives this.
   RollCall(Communicator& ranks, const Hosts& hosts, Tag tag);
 
-  void announce(const CallHeader& call);
+  /// This rank comes to `call`. Another is told with the first message that send() sends it, and at the latest when
+  /// this rank waits.
+  void enter(const CallHeader& call);
+
+  /// Sends a message of the call to that rank.
+  void send(int to, const Message& message);
 
   /// Waits until those of this rank's own host have announced theirs. Where one differs from this rank's, aborts the
   /// group with what differs, naming both ranks and both values, and throws it as CommError.
-  void await_host() { await(missing_here_); }
+  void await_host();
 
   /// The same for all that this rank hears of; so no leader returns before all ranks have come.
   void await();
@@ -35,6 +40,7 @@ class RollCall {
   double total_weight() const { return std::accumulate(host_weights_.begin(), host_weights_.end(), 0.0); }
 
  private:
+  void tell_all();
   void await(std::vector<int>& missing);
 
   Communicator& ranks_;
@@ -46,6 +52,7 @@ class RollCall {
   CallHeader own_;
   std::vector<double> weights_;       // by rank
   std::vector<double> host_weights_;  // by host
+  std::vector<int> untold_;           // of others_told_, those that do not know own_ yet
   // Of the others those that have not announced theirs.
   std::vector<int> missing_here_;
   std::vector<int> missing_elsewhere_;

@@ -54,6 +54,8 @@ void SegmentMessage::send(const Members& ranks, int to, Tag tag) const {
   ranks.send(to, tag_number(tag), std::span(memory_).first(size_));
 }
 
+Message SegmentMessage::message(Tag tag) const { return {tag_number(tag), std::span(memory_).first(size_)}; }
+
 void SegmentMessage::receive(const Members& ranks, int from, Tag tag, std::size_t count) {
   resize(count);
   ranks.receive(from, tag_number(tag), std::span(memory_).first(size_));

@@ -35,6 +35,8 @@ class SegmentMessage {
   void decode_add(float scale, std::span<float> sum) const;
 
   void send(const Members& ranks, int to, Tag tag) const;
+  /// The message as another layer sends it. Valid until this is filled again.
+  Message message(Tag tag) const;
   /// Waits for a message with `count` values.
   void receive(const Members& ranks, int from, Tag tag, std::size_t count);
 

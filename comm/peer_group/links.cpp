@@ -23,20 +23,19 @@ Links::Links(const PeerGroupOptions& options)
       peers_(static_cast<std::size_t>(options.size)),
       mailbox_(options.size) {}
 
-void Links::send(int to, FrameKind kind, std::uint32_t tag, std::span<const std::byte> data) {
+void Links::send(int to, FrameKind kind, std::span<const Message> messages) {
   Lock lock(mutex_);
-  std::size_t done = 0;
-  do {
+  for (const FrameParts& frame : frames_of(kind, messages)) {
     if (!cause_ && peer(to).gone()) {
       fail_left(lock, to);
       wait_until_told(lock);
     }
-    if (cause_) throw_aborted(lock, send_text(to, kind, tag));
-    if (to == rank_) return mailbox_.add(rank_, kind, tag, data);
-    const auto part = data.subspan(done, std::min(frame_capacity, data.size() - done));
-    send_frame(lock, to, {.kind = kind, .tag = tag, .size = part.size(), .message_size = data.size()}, part);
-    done += part.size();
-  } while (done < data.size());
+    if (cause_) throw_aborted(lock, send_text(to, kind, frame.front().header.tag));
+    if (to == rank_) break;
+    send_frame(lock, to, frame);
+  }
+  if (to != rank_) return;
+  for (const auto& [tag, data] : messages) mailbox_.add(rank_, kind, tag, data);
 }
 
 int Links::receive(const Wanted& wanted, std::span<std::byte> data, Duration limit) {
@@ -80,16 +79,21 @@ Parcel Links::wait_for(const Wanted& wanted, Duration limit) {
 
 void Links::take_frame(const Lock& lock, int rank, FramePointer& frame) {
   try {
-    dispatch(lock, rank, frame);
+    do {
+      dispatch_part(lock, rank, frame);
+    } while (frame && frame->next_part());
   } catch (const std::exception& error) {
     fail(lock, "from " + text_of(lock, rank) + " came " + error.what());
   }
 }
 
-void Links::dispatch(const Lock& lock, int rank, FramePointer& frame) {
+void Links::dispatch_part(const Lock& lock, int rank, FramePointer& frame) {
+  frame->check_part();
   const FrameHeader header = frame->header();
+  if (header.more != 0 && header.message_size > short_message) {
+    throw std::runtime_error("a long message with another after it in a frame");
+  }
   Peer& other = peer(rank);
-  if (header.size > frame_capacity) throw std::runtime_error("a frame that is too long");
   switch (header.kind) {
     case FrameKind::message:
     case FrameKind::broadcast:
@@ -134,8 +138,8 @@ void Links::close(const Lock& lock, int rank) {
 
 void Links::tell(Lock& lock, int rank) {
   const auto send = [&](FrameKind kind, const std::string& text) {
-    const auto bytes = std::as_bytes(std::span(text).first(std::min(text.size(), frame_capacity)));
-    send_frame(lock, rank, {.kind = kind, .size = bytes.size(), .message_size = bytes.size()}, bytes);
+    const auto bytes = std::as_bytes(std::span(text).first(std::min(text.size(), short_message)));
+    send_frame(lock, rank, {{{.kind = kind, .size = bytes.size(), .message_size = bytes.size()}, bytes}});
   };
   Peer& other = peer(rank);
   if (std::exchange(other.tell_leave_seen, false)) send(FrameKind::leave_seen, "");

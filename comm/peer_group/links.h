@@ -32,7 +32,8 @@ class Links {
   Links& operator=(const Links&) = delete;
   virtual ~Links() = default;
 
-  void send(int to, FrameKind kind, std::uint32_t tag, std::span<const std::byte> data);
+  /// All of the same kind, as one frame where they fit in one.
+  void send(int to, FrameKind kind, std::span<const Message> messages);
   /// Returns the sender.
   int receive(const Wanted& wanted, std::span<std::byte> data, Duration limit);
 
@@ -62,8 +63,8 @@ class Links {
   // What a transport does. A Lock is that of mutex_, held; where it is not const it is given up meanwhile, and held
   // again afterwards.
 
-  /// Does nothing if the connection is closed. `data` has at most frame_capacity bytes.
-  virtual void send_frame(Lock& lock, int to, const FrameHeader& header, std::span<const std::byte> data) = 0;
+  /// Does nothing if the connection is closed. The frame has at most frame_capacity bytes.
+  virtual void send_frame(Lock& lock, int to, const FrameParts& parts) = 0;
   /// Makes the service thread look whom to tell.
   virtual void wake_service(const Lock& lock) noexcept = 0;
   /// Frames whose message has been received. Called without the lock.
@@ -94,7 +95,7 @@ class Links {
   std::atomic<std::uint64_t> bytes_sent_ = 0;
 
  private:
-  void dispatch(const Lock& lock, int rank, FramePointer& frame);
+  void dispatch_part(const Lock& lock, int rank, FramePointer& frame);
   void take_mail(const Lock& lock, int rank, FramePointer& frame);
 
   Parcel wait_for(const Wanted& wanted, Duration limit);

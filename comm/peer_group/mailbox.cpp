@@ -6,13 +6,6 @@
 #include <utility>
 
 namespace tandem::comm::peer_group {
-namespace {
-
-// The longest message that is copied once more, so that it does not keep the memory of a frame.
-constexpr std::uint64_t kShort = 4096;
-
-}  // namespace
-
 bool Wanted::includes(int rank) const { return std::ranges::find(from, rank) != from.end(); }
 
 void Parcel::copy_to(std::span<std::byte> data) const {
@@ -35,7 +28,7 @@ bool Mailbox::add(int from, FramePointer& frame) {
     throw std::runtime_error("a frame that is no part of the message before it");
   }
   parcel.received += header.size;
-  if (parcel.size > kShort) {
+  if (parcel.size > short_message) {
     parcel.frames.push_back(std::move(frame));
   } else {
     const auto data = frame->data();

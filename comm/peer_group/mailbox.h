@@ -41,8 +41,9 @@ class Mailbox {
  public:
   explicit Mailbox(int ranks) : parcels_(static_cast<std::size_t>(ranks)) {}
 
-  /// Adds a frame of a message to it, or begins a message; takes the frame if its memory is needed longer. Returns
-  /// whether the message is complete now. Throws std::runtime_error if the frame does not fit what came before.
+  /// Adds the part that a frame shows to its message, or begins a message; takes the frame unless the message is short,
+  /// and so copied. Returns whether the message is complete now. Throws std::runtime_error if the part does not fit
+  /// what came before.
   bool add(int from, FramePointer& frame);
 
   /// Adds a message that never was a frame.

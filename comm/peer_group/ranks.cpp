@@ -29,8 +29,11 @@ class Ranks : public Communicator {
   void barrier() override;
 
   void send(int to, std::uint32_t tag, std::span<const std::byte> data) override {
+    send_together(to, std::array{Message{tag, data}});
+  }
+  void send_together(int to, std::span<const Message> messages) override {
     check_rank("send", to);
-    links_->send(to, FrameKind::message, tag, data);
+    links_->send(to, FrameKind::message, messages);
   }
 
   void receive(int from, std::uint32_t tag, std::span<std::byte> data) override {
@@ -61,8 +64,9 @@ class Ranks : public Communicator {
 void Ranks::broadcast(int root, std::span<std::byte> data) {
   check_rank("broadcast", root);
   links_->check_alive("broadcast on rank " + std::to_string(rank_));
-  for (std::size_t begin = 0; begin < data.size(); begin += frame_capacity) {
-    broadcast_part(root, data.subspan(begin, std::min(frame_capacity, data.size() - begin)));
+  constexpr std::size_t most = frame_capacity - sizeof(FrameHeader);
+  for (std::size_t begin = 0; begin < data.size(); begin += most) {
+    broadcast_part(root, data.subspan(begin, std::min(most, data.size() - begin)));
   }
 }
 
@@ -78,7 +82,7 @@ void Ranks::broadcast_part(int root, std::span<std::byte> part) {
     break;
   }
   for (bit /= 2; bit > 0; bit /= 2) {
-    if (own + bit < size_) links_->send(rank_at(own + bit), FrameKind::broadcast, 0, part);
+    if (own + bit < size_) links_->send(rank_at(own + bit), FrameKind::broadcast, std::array{Message{0, part}});
   }
 }
 

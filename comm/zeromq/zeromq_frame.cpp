@@ -1,36 +1,33 @@
 #include "comm/zeromq/zeromq_frame.h"
 
-#include <cstddef>
 #include <cstring>
 #include <stdexcept>
 #include <utility>
 
 namespace tandem::comm::zeromq {
 
-zmq::message_t make_message(const peer_group::FrameHeader& header, std::span<const std::byte> data) {
-  zmq::message_t message(sizeof(WireHeader) + data.size());
-  auto* const bytes = static_cast<std::byte*>(message.data());
-  const WireHeader wire_header{.frame = header};
-  std::memcpy(bytes, &wire_header, sizeof(wire_header));
-  if (!data.empty()) std::memcpy(bytes + sizeof(wire_header), data.data(), data.size());
+zmq::message_t make_message(const peer_group::FrameParts& parts) {
+  zmq::message_t message(sizeof(FrameNumber) + size_of(parts));
+  write_frame(parts, static_cast<std::byte*>(message.data()) + sizeof(FrameNumber));
   return message;
 }
 
-void set_number(zmq::message_t& message, std::uint64_t number) {
-  std::memcpy(static_cast<std::byte*>(message.data()) + offsetof(WireHeader, number), &number, sizeof(number));
-}
+void set_number(zmq::message_t& message, FrameNumber number) { std::memcpy(message.data(), &number, sizeof(number)); }
 
 ZeromqFrame::ZeromqFrame(zmq::message_t message) : message_(std::move(message)) {
   if (message_.more()) throw std::runtime_error("a message in several parts");
-  if (message_.size() < sizeof(header_)) throw std::runtime_error("a message that is too short");
-  std::memcpy(&header_, message_.data(), sizeof(header_));
-  if (header_.frame.size != message_.size() - sizeof(header_)) {
-    throw std::runtime_error("a frame of another length than it says");
-  }
+  if (message_.size() < sizeof(FrameNumber)) throw std::runtime_error("a message that is too short");
+  check_part();
 }
 
-std::span<const std::byte> ZeromqFrame::data() const {
-  return {static_cast<const std::byte*>(message_.data()) + sizeof(header_), header_.frame.size};
+FrameNumber ZeromqFrame::number() const {
+  FrameNumber number = 0;
+  std::memcpy(&number, message_.data(), sizeof(number));
+  return number;
+}
+
+std::span<const std::byte> ZeromqFrame::memory() const {
+  return std::span(static_cast<const std::byte*>(message_.data()), message_.size()).subspan(sizeof(FrameNumber));
 }
 
 }  // namespace tandem::comm::zeromq

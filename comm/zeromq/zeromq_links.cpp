@@ -14,8 +14,8 @@ namespace {
 
 using peer_group::Card;
 using peer_group::Clock;
-using peer_group::FrameHeader;
 using peer_group::FrameKind;
+using peer_group::FrameParts;
 using peer_group::FramePointer;
 
 // Threads of ZeroMQ that encrypt and decrypt, among which it shares out the connections.
@@ -37,7 +37,7 @@ ZeromqLinks::Sockets::Sockets(const PeerGroupOptions& options, const KeyPair& ke
       inbox(context, {.address = options.address,
                       .keys = keys,
                       .handshake_limit = options.connect_deadline,
-                      .largest_message = sizeof(WireHeader) + peer_group::frame_capacity}),
+                      .largest_message = sizeof(FrameNumber) + peer_group::frame_capacity}),
       outbox(context, keys, options.connect_deadline) {
 } catch (const zmq::error_t& error) {
   throw CommError("cannot listen at address \"" + options.address + "\": " + error.what());
@@ -92,7 +92,7 @@ void ZeromqLinks::connect_to(int peer, const Card& card) {
     peer_group::throw_no_card(peer);
   }
   Lock lock(mutex_);
-  send_frame(lock, peer, {.kind = FrameKind::hello}, {});
+  send_frame(lock, peer, {{{.kind = FrameKind::hello}, {}}});
 }
 
 void ZeromqLinks::await_connections(Store& store, const PeerGroupOptions& options, Clock::time_point begin) {
@@ -138,9 +138,9 @@ void ZeromqLinks::wake_service(const Lock&) noexcept {
   connections_changed_.notify_all();
 }
 
-void ZeromqLinks::send_frame(Lock& lock, int to, const FrameHeader& header, std::span<const std::byte> data) {
+void ZeromqLinks::send_frame(Lock& lock, int to, const FrameParts& parts) {
   lock.unlock();
-  zmq::message_t message = make_message(header, data);
+  zmq::message_t message = make_message(parts);
   lock.lock();
   if (peer(to).closed) return;
   set_number(message, flow(to).sent++);

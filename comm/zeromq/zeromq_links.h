@@ -49,7 +49,7 @@ class ZeromqLinks : public peer_group::Links {
     Outbox outbox;
   };
 
-  void send_frame(Lock& lock, int to, const peer_group::FrameHeader& header, std::span<const std::byte> data) override;
+  void send_frame(Lock& lock, int to, const peer_group::FrameParts& parts) override;
   void wake_service(const Lock& lock) noexcept override;
   void take_back(std::vector<peer_group::FramePointer>) override {}
   std::string text_of(const Lock& lock, int rank) const override;

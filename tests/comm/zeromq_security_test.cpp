@@ -86,7 +86,7 @@ std::uint16_t intrude(const std::string& endpoint, const std::function<void(zmq:
   socket.connect(endpoint);
   std::vector<zmq::message_t> parts;
   parts.emplace_back(std::string("rank"));
-  parts.push_back(zeromq::make_message({.kind = FrameKind::abort}, {}));
+  parts.push_back(zeromq::make_message({{{.kind = FrameKind::abort}, {}}}));
   zeromq::send_message(socket, std::move(parts));
   std::uint16_t failure = 0;
   std::vector<zmq_pollitem_t> items = {{monitor.socket().handle(), 0, ZMQ_POLLIN, 0}};
@@ -119,7 +119,7 @@ class Impostor {
   }
 
   void say(std::uint64_t number, const FrameHeader& header, std::span<const std::byte> data) {
-    zmq::message_t message = zeromq::make_message(header, data);
+    zmq::message_t message = zeromq::make_message({peer_group::FramePart{header, data}});
     zeromq::set_number(message, number);
     say(std::move(message));
   }
@@ -255,7 +255,7 @@ TEST_CASE("a frame that is missing, comes twice or is none ends the group with a
   const std::vector<Fault> faults = {
       {"frame 2 where 1 was due", [&](Impostor& impostor) { impostor.say(2, header, data); }},
       {"frame 0 where 1 was due", [&](Impostor& impostor) { impostor.say(0, header, data); }},
-      {"a frame of another length than it says",
+      {"a frame that is shorter than it says",
        [&](Impostor& impostor) { impostor.say(1, header, std::span(data).first(3)); }},
       {"a message that is too short", [](Impostor& impostor) { impostor.say(zmq::message_t(std::string("none"))); }},
       {"a frame of no kind that is known",
