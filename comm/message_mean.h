@@ -9,7 +9,9 @@
 // AllReduce on messages: works over every Communicator, and carries codecs.
 //
 //   direct  Every rank owns an even share of the vector. It sends the others what it has for their shares, sums what it
-//           gets for its own, and sends the mean of that to all. 2 latencies; a value is quantized twice.
+//           gets for its own, and sends the mean of that to all. 2 latencies; a value is quantized twice. A vector that
+//           is short is not shared out: every rank sends all of its own to all others, and all sum what they have. 1
+//           latency, and fewer messages; a value is quantized once.
 //   ring    A share goes around the ring of ranks, each of which adds its own part, and then once more as the mean.
 //           2 (p - 1) latencies and one more for p ranks, and each rank only ever sends to the next; a value is
 //           quantized p times.
@@ -22,7 +24,8 @@
 //      no bits; with int8, blocks begin anew in every segment.
 //   3. Sums are float32. In `direct` they are in rank order, and without a codec have the bits that the in-process mean
 //      has. In both, the bits depend on the contributions of this call and all before it, never on timing.
-//   4. The owner of a share takes the mean from its own encoded bytes, as all others do: every rank has the same bits.
+//   4. The owner of a share takes the mean from its own encoded bytes, as all others do, and every rank its own
+//      contribution where vectors are not shared out: every rank has the same bits.
 //   5. With a codec, what is lost by quantizing is kept and added the next time (error feedback), on each rank for
 //      what it encodes: contributions, partial sums, and means of its own share. So over many calls the means sum to
 //      the exact ones; in `direct`, if no rank's share of the weights changes by more than a factor of two from one of
@@ -41,6 +44,9 @@ struct MessageMeanOptions {
   int results_kept = 1;
   /// The longest part of a vector that is sent in one message. At least 1; with int8 best a multiple of int8_block.
   std::size_t segment_values = 65536;
+  /// direct: a vector is short if it is no longer than a segment, and a rank that sends it whole to all others sends no
+  /// more values than this. The same on all ranks. The default takes a link of 1 Gb/s about a millisecond.
+  std::size_t whole_values = 32768;
 };
 
 /// Throws std::invalid_argument for options out of range.

@@ -11,9 +11,7 @@ void scatter(MeanStep& step) {
       const int owner = step.rank_after(distance);
       const Range range = step.shares.segment(owner, number);
       if (range.size == 0) continue;
-      step.outgoing.encode_with_feedback(range.of(step.contribution.values), step.residual.before(range),
-                                         step.residual.after(range));
-      if (step.culprit && step.outgoing.header().finite == 0) step.outgoing.name_non_finite_rank(*step.culprit);
+      encode_contribution(step, range);
       step.roll_call.send(step.ranks.rank_in_group(owner), step.outgoing.message(Tag::contribution));
     }
   }
@@ -63,25 +61,6 @@ void gather(MeanStep& step) {
   }
 }
 
-/// Residuals of contributions are in units of this rank's values, since it encodes them before it knows what they
-/// count. If they count another share of the mean than before, what was added of the old residual was too much or too
-/// little, by a multiple of the old residual, which is owed too. A change by more than a factor of two is only made up
-/// for in part: residuals would grow without bound where shares swing to and fro.
-void settle_contributions(MeanStep& step) {
-  Residual& residual = step.residual;
-  const bool contributed = step.contribution.weight != 0;
-  const double share = step.share_of(step.rank());
-  for (int distance = 1; distance < step.size(); ++distance) {
-    const Range range = step.shares.share(step.rank_after(distance));
-    if (!contributed) {
-      residual.keep(range);
-    } else if (residual.share != 0 && residual.share != share) {
-      residual.add_before(range, static_cast<float>(std::clamp(residual.share / share, 0.5, 2.0) - 1));
-    }
-  }
-  if (contributed) residual.share = share;
-}
-
 }  // namespace
 
 void direct_mean(MeanStep& step) {
@@ -91,8 +70,10 @@ void direct_mean(MeanStep& step) {
   reduce_own_share(step);
   gather(step);
   if (!step.verdict.finite) return;
-  settle_contributions(step);
-  step.residual.commit();
+  for (int distance = 1; distance < step.size(); ++distance) {
+    settle_contribution(step, step.shares.share(step.rank_after(distance)));
+  }
+  commit(step);
 }
 
 }  // namespace tandem::comm::message_mean

@@ -8,6 +8,7 @@ Exchange::Exchange(int members, const MessageMeanOptions& options)
     : algorithm_(options.algorithm),
       codec_(members == 1 ? config::Codec::none : options.codec),
       segment_values_(options.segment_values),
+      whole_values_(options.whole_values),
       residual_(codec_ != config::Codec::none),
       outgoing_(codec_, segment_values_, time_),
       incoming_(codec_, segment_values_, time_),
@@ -32,6 +33,8 @@ Mean Exchange::run(const Members& members, RollCall& roll_call, const Contributi
                    .verdict = {}};
   if (algorithm_ == config::Algorithm::ring) {
     ring_mean(step);
+  } else if (is_short(count, members.size())) {
+    whole_mean(step);
   } else {
     direct_mean(step);
   }
@@ -44,6 +47,10 @@ Mean Exchange::run(const Members& members, RollCall& roll_call, const Contributi
           .non_finite_rank = step.verdict.non_finite_rank,
           .encoding = coded ? time_.encoding : Duration::zero(),
           .decoding = coded ? time_.decoding : Duration::zero()};
+}
+
+bool Exchange::is_short(std::size_t size, int members) const {
+  return size <= segment_values_ && size * static_cast<std::size_t>(members - 1) <= whole_values_;
 }
 
 std::span<float> Exchange::next_mean(std::size_t size) {

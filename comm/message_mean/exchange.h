@@ -28,11 +28,13 @@ class Exchange {
   Mean run(const Members& members, RollCall& roll_call, const Contribution& contribution, std::optional<int> culprit);
 
  private:
+  bool is_short(std::size_t size, int members) const;
   std::span<float> next_mean(std::size_t size);
 
   const config::Algorithm algorithm_;
   const config::Codec codec_;
   const std::size_t segment_values_;
+  const std::size_t whole_values_;
   CodecTime time_;
   Residual residual_;
   SegmentMessage outgoing_;

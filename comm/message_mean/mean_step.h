@@ -11,7 +11,7 @@
 #include "comm/message_mean/segment_message.h"
 #include "comm/message_mean/shares.h"
 
-// The two algorithms (comm/message_mean.h), and what they work on.
+// The algorithms (comm/message_mean.h), and what they work on.
 namespace tandem::comm::message_mean {
 
 /// What is known of the numbers in a mean.
@@ -56,15 +56,33 @@ struct MeanStep {
   }
 };
 
-/// Both write the mean and the verdict, or leave them alone if the total weight is 0.
+/// These write the mean and the verdict, or leave them alone if the total weight is 0.
 void direct_mean(MeanStep& step);
+/// `direct` for a vector that is short: of one segment.
+void whole_mean(MeanStep& step);
 void ring_mean(MeanStep& step);
 
-/// What both need: adds this rank's contribution to the sum of the segment `range`, unless its weight is 0.
+// What they share.
+
+/// Puts this rank's contribution to `range` into the outgoing message, with feedback.
+void encode_contribution(MeanStep& step, Range range);
+
+/// Adds this rank's contribution to the sum of the segment `range`, unless its weight is 0.
 void add_own(MeanStep& step, Range range);
 
 /// Puts the sum of the segment `range` into the outgoing message, with feedback and a header: `known` is the lowest
 /// rank of which the sum's other contributions are known not to be finite.
 void encode_sum(MeanStep& step, Range range, std::optional<int> known);
+
+/// Completes what is owed for `range`, where encode_contribution() has been called if the weight is not 0.
+///
+/// Residuals of contributions are in units of this rank's values, since it encodes them before it knows what they
+/// count. If they count another share of the mean than before, what was added of the old residual was too much or too
+/// little, by a multiple of the old residual, which is owed too. A change by more than a factor of two is only made up
+/// for in part: residuals would grow without bound where shares swing to and fro.
+void settle_contribution(MeanStep& step, Range range);
+
+/// The call counts; what is owed for contributions has been settled.
+void commit(MeanStep& step);
 
 }  // namespace tandem::comm::message_mean

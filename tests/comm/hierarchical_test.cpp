@@ -86,9 +86,11 @@ TEST_CASE("the mean has the bits of plain loops over ranks and hosts, also over 
   const int ranks = ranks_in(hosts);
   const std::vector<Weights> all_weights = {
       Weights(index(ranks), 1.0), {3, 0, 5, 1, 2, 7}, {0, 2, 0, 0, 1, 0}, {0, 0, 4, 9, 0, 1}, {5, 1, 1, 0, 3, 2}};
-  const Group group = make_group({.hosts = hosts, .mean = {algorithm, codec, 1, kSegment}});
-  ReferenceExchange reference(algorithm, codec, static_cast<int>(hosts.size()), kSegment);
-  CAPTURE(name(algorithm), name(codec), hosts, Catch::rngSeed());
+  const std::size_t segment_values = GENERATE(as<std::size_t>{}, kSegment, 65536);  // of several segments, or short
+  const MessageMeanOptions options = {.algorithm = algorithm, .codec = codec, .segment_values = segment_values};
+  const Group group = make_group({.hosts = hosts, .mean = options});
+  ReferenceExchange reference(options, static_cast<int>(hosts.size()));
+  CAPTURE(name(algorithm), name(codec), hosts, segment_values, Catch::rngSeed());
   for (Step step = 0; step < 10; ++step) {
     Weights weights = all_weights[static_cast<std::size_t>(step) % all_weights.size()];
     weights.resize(index(ranks));

@@ -68,6 +68,12 @@ class Counting : public ForwardingCommunicator {
     return sender;
   }
 
+  void send_together(int to, std::span<const Message> messages) override {
+    ++together_;
+    ForwardingCommunicator::send_together(to, messages);
+  }
+
+  std::size_t together() const { return together_; }
   Sent sent(Tag tag) const { return sent_.at(static_cast<std::size_t>(tag) - static_cast<std::size_t>(Tag::first)); }
 
  private:
@@ -79,6 +85,7 @@ class Counting : public ForwardingCommunicator {
   }
 
   std::array<Sent, 4> sent_{};
+  std::size_t together_ = 0;
 };
 
 struct CountedGroup {
@@ -123,7 +130,7 @@ TEST_CASE("a rank sends 2 (p-1)/p of the vector as encoded, and headers") {
 }
 
 TEST_CASE("a rank without samples sends no contribution in direct, and nobody does if none has any") {
-  const CountedGroup counted(3, {.codec = Codec::int8});
+  const CountedGroup counted(3, {.codec = Codec::int8, .whole_values = 0});
   const Vectors contributions = random_contributions(3, 3000, 0);
   reduce(counted.group, 0, contributions, {1, 0, 1});
   REQUIRE(counted.counters[0]->sent(Tag::contribution).messages == 2);
@@ -133,10 +140,26 @@ TEST_CASE("a rank without samples sends no contribution in direct, and nobody do
   REQUIRE(counted.counters[1]->sent(Tag::mean).messages == 2);
 }
 
+TEST_CASE("a rank sends a short vector to each other rank once, with the announcement of the call, and no mean") {
+  const CountedGroup counted(3, {.segment_values = 3000, .whole_values = 6000});
+  reduce(counted.group, 0, random_contributions(3, 3000, 0), {1, 0, 1});
+  const std::array<std::size_t, 3> sent = {2, 0, 2};
+  for (std::size_t rank = 0; rank < 3; ++rank) {
+    REQUIRE(counted.counters[rank]->sent(Tag::call).messages == 2);
+    REQUIRE(counted.counters[rank]->sent(Tag::contribution).messages == sent[rank]);
+    REQUIRE(counted.counters[rank]->sent(Tag::mean).messages == 0);
+    REQUIRE(counted.counters[rank]->together() == sent[rank]);
+  }
+  reduce(counted.group, 1, random_contributions(3, 3001, 0), {1, 1, 1});
+  REQUIRE(counted.counters[0]->sent(Tag::mean).messages == 2);
+}
+
 TEST_CASE("once vectors of a size have been exchanged, no call allocates") {
   const Algorithm algorithm = GENERATE(Algorithm::direct, Algorithm::ring);
   const Codec codec = GENERATE(Codec::none, Codec::bf16, Codec::int8);
-  const CountedGroup counted(3, {.algorithm = algorithm, .codec = codec, .results_kept = 2, .segment_values = 1000});
+  const std::size_t segment_values = GENERATE(as<std::size_t>{}, 1000, 65536);  // of several segments, or short
+  const CountedGroup counted(
+      3, {.algorithm = algorithm, .codec = codec, .results_kept = 2, .segment_values = segment_values});
   const Vectors contributions = random_contributions(3, 10'000, 0);
   std::array<int, 3> warm_up{};
   std::array<int, 3> later{};
@@ -152,7 +175,7 @@ TEST_CASE("once vectors of a size have been exchanged, no call allocates") {
     counts_allocations = false;
     later[rank] = allocations;
   });
-  CAPTURE(name(algorithm), name(codec));
+  CAPTURE(name(algorithm), name(codec), segment_values);
   for (const int count : warm_up) REQUIRE(count > 0);
   REQUIRE(later == std::array{0, 0, 0});
 }

@@ -33,15 +33,19 @@ Group make_message_group(int ranks, const MessageMeanOptions& options) {
 
 std::string text(const MessageMeanOptions& options) {
   return std::string(name(options.algorithm)) + " " + name(options.codec) + ", segments of " +
-         std::to_string(options.segment_values);
+         std::to_string(options.segment_values) + ", whole up to " + std::to_string(options.whole_values);
 }
 
+/// Each algorithm with each codec; direct for vectors that are short and for those that are not.
 std::vector<MessageMeanOptions> every_kind(std::size_t segment_values = MessageMeanOptions().segment_values) {
   std::vector<MessageMeanOptions> kinds;
-  for (const Algorithm algorithm : {Algorithm::direct, Algorithm::ring}) {
-    for (const Codec codec : {Codec::none, Codec::bf16, Codec::int8}) {
-      kinds.push_back({.algorithm = algorithm, .codec = codec, .segment_values = segment_values});
-    }
+  for (const Codec codec : {Codec::none, Codec::bf16, Codec::int8}) {
+    MessageMeanOptions options = {.codec = codec, .segment_values = segment_values, .whole_values = 0};
+    kinds.push_back(options);
+    options.algorithm = Algorithm::ring;
+    kinds.push_back(options);
+    options = {.codec = codec, .segment_values = 65536};
+    kinds.push_back(options);
   }
   return kinds;
 }
@@ -70,9 +74,12 @@ TEST_CASE("an exchange is the plain model's, bit for bit, over many calls of any
   for (int round = 0; round < 8; ++round) {
     const int ranks = 1 + static_cast<int>(below(6));
     const std::vector<std::size_t> segments = {1, 5, 64, 1024, 1500, 65536};
-    const MessageMeanOptions options = {.algorithm = algorithm, .codec = codec, .segment_values = segments[below(6)]};
+    const MessageMeanOptions options = {.algorithm = algorithm,
+                                        .codec = codec,
+                                        .segment_values = segments[below(6)],
+                                        .whole_values = std::vector<std::size_t>{0, 1000, 32768}[below(3)]};
     const Group group = make_message_group(ranks, options);
-    ReferenceExchange model(algorithm, codec, ranks, options.segment_values);
+    ReferenceExchange model(options, ranks);
     std::size_t size = below(50);
     for (Step step = 0; step < 40; ++step) {
       if (below(8) == 0) size = options.segment_values < 64 ? below(100) : below(4000);
@@ -98,11 +105,12 @@ TEST_CASE("an exchange is the plain model's, bit for bit, over many calls of any
 TEST_CASE("direct without a codec has the bits of the in-process mean, whatever the segments") {
   const int ranks = GENERATE(1, 2, 3, 5, 8);
   const std::size_t segment_values = GENERATE(as<std::size_t>{}, 1, 7, 100, 65536);
-  const Group group = make_message_group(ranks, {.segment_values = segment_values});
+  const std::size_t whole_values = GENERATE(as<std::size_t>{}, 0, 500);
+  const Group group = make_message_group(ranks, {.segment_values = segment_values, .whole_values = whole_values});
   Step step = 0;
   for (const std::size_t size : {0, 1, 7, 33, 1001}) {
     for (const Weights& weights : weights_to_try(ranks)) {
-      CAPTURE(ranks, size, segment_values, weights, Catch::rngSeed());
+      CAPTURE(ranks, size, segment_values, whole_values, weights, Catch::rngSeed());
       Vectors contributions = random_contributions(ranks, size, step);
       for (auto& values : contributions) {
         if (size > 0) values.back() = -0.0F;
@@ -219,7 +227,7 @@ TEST_CASE("a mean that overflows is not finite though all contributions are, and
   };
   // The rounding of the shares carries the sum too far.
   require_overflow({.algorithm = Algorithm::direct, .codec = Codec::none}, {1, 2, 3, 4, 5, 6, 7});
-  // The mean, but no contribution, is encoded: the last rank owns the only value.
+  // What is encoded overflows, by rounding.
   require_overflow({.algorithm = Algorithm::direct, .codec = Codec::bf16}, {0, 0, 1});
   require_overflow({.algorithm = Algorithm::ring, .codec = Codec::bf16}, {0, 0, 1});
 }

@@ -18,11 +18,10 @@ bool all_are_finite(const std::vector<float>& values) {
 
 }  // namespace
 
-ReferenceExchange::ReferenceExchange(Algorithm algorithm, Codec codec, int ranks, std::size_t segment_values)
-    : algorithm_(algorithm),
-      codec_(ranks == 1 ? Codec::none : codec),
-      ranks_(index(ranks)),
-      segment_values_(segment_values) {}
+ReferenceExchange::ReferenceExchange(const MessageMeanOptions& options, int ranks)
+    : options_(options), ranks_(index(ranks)) {
+  if (ranks == 1) options_.codec = Codec::none;
+}
 
 ReferenceExchange::Outcome ReferenceExchange::reduce(const Vectors& contributions, const Weights& weights) {
   const std::size_t size = contributions.front().size();
@@ -35,15 +34,17 @@ ReferenceExchange::Outcome ReferenceExchange::reduce(const Vectors& contribution
   Weights shares = weights;
   for (double& share : shares) share /= total;
   owed_before_ = owed_;
+  if (is_short(size)) outcome.mean = whole_sum(contributions, shares);
   for (const Piece& piece : pieces(size)) {
-    const Values sum = algorithm_ == Algorithm::ring ? ring_sum(piece, contributions, shares)
-                                                     : direct_sum(piece, contributions, shares);
+    if (is_short(size)) break;
+    const Values sum = options_.algorithm == Algorithm::ring ? ring_sum(piece, contributions, shares)
+                                                             : direct_sum(piece, contributions, shares);
     std::ranges::copy(round_trip(piece, piece.owner, sum),
                       outcome.mean.begin() + static_cast<std::ptrdiff_t>(piece.begin));
   }
   outcome.finite = all_are_finite(outcome.mean);
   if (outcome.finite) {
-    if (algorithm_ == Algorithm::direct) settle(shares);
+    if (options_.algorithm == Algorithm::direct) settle(shares);
   } else {
     owed_ = owed_before_;
   }
@@ -63,11 +64,29 @@ std::vector<ReferenceExchange::Piece> ReferenceExchange::pieces(std::size_t size
   std::vector<Piece> result;
   for (std::size_t owner = 0; owner < ranks_; ++owner) {
     const std::size_t end = size * (owner + 1) / ranks_;
-    for (std::size_t begin = size * owner / ranks_; begin < end; begin += segment_values_) {
-      result.push_back({owner, begin, std::min(segment_values_, end - begin)});
+    for (std::size_t begin = size * owner / ranks_; begin < end; begin += options_.segment_values) {
+      result.push_back({owner, begin, std::min(options_.segment_values, end - begin)});
     }
   }
   return result;
+}
+
+bool ReferenceExchange::is_short(std::size_t size) const {
+  return options_.algorithm == Algorithm::direct && size <= options_.segment_values &&
+         size * (ranks_ - 1) <= options_.whole_values;
+}
+
+ReferenceExchange::Values ReferenceExchange::whole_sum(const Vectors& contributions, const Weights& shares) {
+  Values sum(contributions.front().size(), -0.0F);
+  for (std::size_t rank = 0; rank < ranks_; ++rank) {
+    if (shares[rank] == 0) continue;
+    const Values values = round_trip({rank, 0, sum.size()}, rank, contributions[rank]);
+    for (std::size_t i = 0; i < sum.size(); ++i) {
+      const float product = values[i] * static_cast<float>(shares[rank]);
+      sum[i] += product;
+    }
+  }
+  return sum;
 }
 
 ReferenceExchange::Values ReferenceExchange::direct_sum(const Piece& piece, const Vectors& contributions,
@@ -92,7 +111,7 @@ ReferenceExchange::Values ReferenceExchange::ring_sum(const Piece& piece, const 
   for (std::size_t hop = 1; hop <= ranks_; ++hop) {
     const std::size_t rank = (piece.owner + hop) % ranks_;
     if (shares[rank] == 0) {
-      if (hop == 1 && rank != piece.owner) sum = reference_round_trip(codec_, sum);
+      if (hop == 1 && rank != piece.owner) sum = reference_round_trip(options_.codec, sum);
       continue;
     }
     for (std::size_t i = 0; i < piece.size; ++i) {
@@ -105,7 +124,7 @@ ReferenceExchange::Values ReferenceExchange::ring_sum(const Piece& piece, const 
 }
 
 ReferenceExchange::Values ReferenceExchange::round_trip(const Piece& piece, std::size_t rank, const Values& values) {
-  return reference_round_trip(codec_, values, std::span(owed_[rank]).subspan(piece.begin, piece.size));
+  return reference_round_trip(options_.codec, values, std::span(owed_[rank]).subspan(piece.begin, piece.size));
 }
 
 void ReferenceExchange::settle(const Weights& shares) {
@@ -116,7 +135,7 @@ void ReferenceExchange::settle(const Weights& shares) {
     if (before == 0 || before == shares[rank]) continue;
     const auto factor = static_cast<float>(std::clamp(before / shares[rank], 0.5, 2.0) - 1);
     for (const Piece& piece : pieces(owed_[rank].size())) {
-      if (piece.owner == rank) continue;
+      if (piece.owner == rank && !is_short(owed_[rank].size())) continue;
       for (std::size_t i = piece.begin; i < piece.begin + piece.size; ++i) {
         const float change = factor * owed_before_[rank][i];
         owed_[rank][i] += change;

@@ -5,14 +5,14 @@
 #include <vector>
 
 #include "comm/mean_fixture.h"
-#include "config/job.h"
+#include "comm/message_mean.h"
 
 namespace tandem::comm::test {
 
 /// The exchange of comm/message_mean.h, without messages: all ranks at once, a segment at a time, in plain loops.
 class ReferenceExchange {
  public:
-  ReferenceExchange(config::Algorithm algorithm, config::Codec codec, int ranks, std::size_t segment_values);
+  ReferenceExchange(const MessageMeanOptions& options, int ranks);
 
   struct Outcome {
     std::vector<float> mean;
@@ -31,15 +31,15 @@ class ReferenceExchange {
 
   void begin(std::size_t size);
   std::vector<Piece> pieces(std::size_t size) const;
+  bool is_short(std::size_t size) const;
+  Values whole_sum(const Vectors& contributions, const Weights& shares);
   Values direct_sum(const Piece& piece, const Vectors& contributions, const Weights& shares);
   Values ring_sum(const Piece& piece, const Vectors& contributions, const Weights& shares);
   Values round_trip(const Piece& piece, std::size_t rank, const Values& values);
   void settle(const Weights& shares);
 
-  config::Algorithm algorithm_;
-  config::Codec codec_;
+  MessageMeanOptions options_;
   std::size_t ranks_;
-  std::size_t segment_values_;
   Vectors owed_;         // by rank
   Vectors owed_before_;  // by rank; before this call
   Weights last_shares_;  // by rank: in the last call that it contributed to
