@@ -9,6 +9,7 @@
 
 #include "comm/gloo/no_pipe_signal.h"
 #include "comm/peer_group/blocked_signals.h"
+#include "comm/peer_group/yielding_threads.h"
 
 namespace tandem::comm::gloo_transport {
 namespace {
@@ -34,6 +35,7 @@ GlooLinks::GlooLinks(Store& store, const PeerGroupOptions& options)
     connected_ = true;
   }
   const peer_group::BlockedSignals blocked;
+  const peer_group::YieldingThreads yielding;
   service_ = std::thread([this] { serve(); });
 }
 
