@@ -38,12 +38,19 @@ function(tandem_library folder)
   target_link_libraries(tandem_${folder} PUBLIC ${arg_PUBLIC} PRIVATE tandem_build_flags ${arg_PRIVATE})
 endfunction()
 
-# tandem_test(NAME SOURCES file... LIBRARIES lib... [LABELS label...])
+# tandem_test(NAME SOURCES file... LIBRARIES lib... [LABELS label...] [ONE_THREAD])
 #
-# One Catch2 program and one ctest entry; sources are relative to tests/.
+# One Catch2 program and one ctest entry; sources are relative to tests/. What is labelled slow is not built with
+# sanitizers, and what runs on ONE_THREAD is left out with the thread sanitizer, which has nothing to see there.
 function(tandem_test name)
-  cmake_parse_arguments(arg "" "" "SOURCES;LIBRARIES;LABELS" ${ARGN})
+  cmake_parse_arguments(arg "ONE_THREAD" "" "SOURCES;LIBRARIES;LABELS" ${ARGN})
+  if(arg_ONE_THREAD AND TANDEM_SANITIZE STREQUAL thread)
+    return()
+  endif()
   add_executable(${name} ${arg_SOURCES})
+  if(TANDEM_SANITIZE AND slow IN_LIST arg_LABELS)
+    set_target_properties(${name} PROPERTIES EXCLUDE_FROM_ALL ON)
+  endif()
   target_link_libraries(${name} PRIVATE tandem_build_flags tandem_test_main ${arg_LIBRARIES})
   target_include_directories(${name} PRIVATE ${CMAKE_SOURCE_DIR}/tests)
   # At this level GCC 12 takes short strings for overrun where they are not.

@@ -19,15 +19,15 @@ target_link_libraries(tandem_communicator_contract PUBLIC tandem_comm_fixtures)
 set_source_files_properties(comm/codec_test.cpp comm/reference_codec.cpp comm/reference_exchange.cpp
   comm/reference_mean.cpp PROPERTIES COMPILE_OPTIONS -ffp-contract=off)
 
-tandem_test(codec_test SOURCES comm/codec_test.cpp LIBRARIES tandem_comm_fixtures)
-tandem_test(file_store_test SOURCES comm/file_store_test.cpp LIBRARIES tandem_comm)
+tandem_test(codec_test SOURCES comm/codec_test.cpp LIBRARIES tandem_comm_fixtures ONE_THREAD)
+tandem_test(file_store_test SOURCES comm/file_store_test.cpp LIBRARIES tandem_comm ONE_THREAD)
 tandem_test(in_process_test SOURCES comm/in_process_test.cpp LIBRARIES tandem_communicator_contract)
-tandem_test(keys_test SOURCES comm/keys_test.cpp LIBRARIES tandem_comm)
+tandem_test(keys_test SOURCES comm/keys_test.cpp LIBRARIES tandem_comm ONE_THREAD)
 if(TANDEM_LIBTORCH)
   add_test(NAME keygen_test COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/comm/keygen_test.sh $<TARGET_FILE:tandem>)
   set_tests_properties(keygen_test PROPERTIES TIMEOUT 60)
 endif()
-tandem_test(interface_test SOURCES comm/interface_test.cpp LIBRARIES tandem_comm)
+tandem_test(interface_test SOURCES comm/interface_test.cpp LIBRARIES tandem_comm ONE_THREAD)
 tandem_test(message_mean_cost_test SOURCES comm/message_mean_cost_test.cpp LIBRARIES tandem_comm_fixtures)
 tandem_test(message_mean_failure_test SOURCES comm/message_mean_failure_test.cpp LIBRARIES tandem_comm_fixtures)
 # A sanitizer looks at every value, and so changes the ratio of times.
@@ -35,7 +35,7 @@ tandem_test(message_mean_speed_test
   SOURCES comm/message_mean_speed_test.cpp LIBRARIES tandem_comm_fixtures LABELS slow)
 set_tests_properties(message_mean_speed_test PROPERTIES RUN_SERIAL ON)
 tandem_test(message_mean_test SOURCES comm/message_mean_test.cpp LIBRARIES tandem_comm_fixtures)
-tandem_test(weighted_sum_test SOURCES comm/weighted_sum_test.cpp LIBRARIES tandem_comm_fixtures)
+tandem_test(weighted_sum_test SOURCES comm/weighted_sum_test.cpp LIBRARIES tandem_comm_fixtures ONE_THREAD)
 # A sanitizer sees the same accesses with each codec, and the most with this one and with hosts that differ.
 set(mean_codecs none bf16 int8)
 set(host_layouts pairs uneven singles)
@@ -63,27 +63,31 @@ foreach(layout ${host_layouts})
     target_compile_definitions(${test} PRIVATE LAYOUT=${layout} CODEC=${codec})
   endforeach()
 endforeach()
+# The thread sanitizer makes those over ZeroMQ, and the contract, take many minutes.
+set(slow_with_threads "")
+if(TANDEM_SANITIZE STREQUAL thread)
+  set(slow_with_threads slow)
+endif()
 foreach(transport gloo zeromq)
+  set(slow_over_zeromq "")
+  if(transport STREQUAL zeromq)
+    set(slow_over_zeromq ${slow_with_threads})
+  endif()
   tandem_test(${transport}_contract_test
-    SOURCES comm/peer_group_contract_test.cpp comm/peer_group_fixture.cpp LIBRARIES tandem_communicator_contract)
+    SOURCES comm/peer_group_contract_test.cpp comm/peer_group_fixture.cpp LIBRARIES tandem_communicator_contract
+    LABELS ${slow_with_threads})
   tandem_test(${transport}_process_test
     SOURCES comm/peer_group_process_test.cpp comm/peer_group_fixture.cpp comm/process_group.cpp
-    LIBRARIES tandem_comm_fixtures)
+    LIBRARIES tandem_comm_fixtures LABELS ${slow_over_zeromq})
   tandem_test(${transport}_group_test
-    SOURCES comm/peer_group_test.cpp comm/peer_group_fixture.cpp LIBRARIES tandem_comm_fixtures)
+    SOURCES comm/peer_group_test.cpp comm/peer_group_fixture.cpp LIBRARIES tandem_comm_fixtures
+    LABELS ${slow_over_zeromq})
   foreach(kind contract process group)
     target_compile_definitions(${transport}_${kind}_test PRIVATE TRANSPORT=make_${transport}_communicator)
   endforeach()
 endforeach()
 tandem_test(zeromq_security_test
   SOURCES comm/zeromq_security_test.cpp comm/peer_group_fixture.cpp comm/control/relay.cpp comm/control/tcp.cpp
-  LIBRARIES tandem_comm_fixtures PkgConfig::zmq)
+  LIBRARIES tandem_comm_fixtures PkgConfig::zmq LABELS ${slow_with_threads})
 target_compile_definitions(zeromq_security_test PRIVATE TRANSPORT=make_zeromq_communicator)
-# As in control/tests.cmake. The thread sanitizer makes those over ZeroMQ, and the contract, take many minutes.
-if(TANDEM_SANITIZE STREQUAL thread)
-  set(zeromq_tests zeromq_contract_test zeromq_group_test zeromq_process_test zeromq_security_test)
-  set_tests_properties(${zeromq_tests} PROPERTIES
-    ENVIRONMENT "TSAN_OPTIONS=suppressions=${CMAKE_CURRENT_SOURCE_DIR}/comm/control/tsan.supp")
-  set_tests_properties(gloo_contract_test ${zeromq_tests} PROPERTIES LABELS slow)
-endif()
 include(${CMAKE_CURRENT_LIST_DIR}/control/tests.cmake)
