@@ -77,6 +77,39 @@ TEST_CASE("nobody leaves a barrier before all have come") {
   REQUIRE(early == std::vector<int>(index(ranks), 0));
 }
 
+TEST_CASE("messages that are sent together arrive as if sent one by one, whatever their lengths, also at oneself") {
+  const std::vector<std::vector<std::size_t>> all_sizes = {{},
+                                                           {0},
+                                                           {40, 31'000},
+                                                           {40, 0, large_size(), 3, 4096, 4097, 0},
+                                                           {large_size(), large_size(), 1},
+                                                           std::vector<std::size_t>(200, 4096)};
+  const Group group = make_group({.size = 2});
+  std::vector<std::vector<bool>> right(2);
+  run_ranks(group, [&](Communicator& end) {
+    for (const std::vector<std::size_t>& sizes : all_sizes) {
+      std::vector<std::vector<std::byte>> data;
+      for (const std::size_t size : sizes) data.push_back(pattern(size, static_cast<int>(data.size())));
+      std::vector<Message> messages;
+      for (const auto& bytes : data) messages.push_back({static_cast<std::uint32_t>(messages.size() % 3), bytes});
+      for (const int to : {0, 1}) end.send_together(to, messages);
+      for (const int from : {0, 1}) {
+        // Of one tag in order, but the tags from the last to the first.
+        for (std::size_t tag = 3; tag-- > 0;) {
+          for (std::size_t i = tag; i < data.size(); i += 3) {
+            std::vector<std::byte> received(data[i].size());
+            end.receive(from, static_cast<std::uint32_t>(tag), received);
+            right[index(end.rank())].push_back(same_bytes(received, data[i]));
+          }
+        }
+      }
+    }
+  });
+  std::size_t count = 0;
+  for (const auto& sizes : all_sizes) count += 2 * sizes.size();
+  for (const auto& of_rank : right) REQUIRE(of_rank == std::vector<bool>(count, true));
+}
+
 TEST_CASE("messages of one tag arrive in order, whatever other tags do") {
   const int ranks = GENERATE(2, 3, 5, 13);
   constexpr int kMessages = 40;
