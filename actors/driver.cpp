@@ -69,12 +69,16 @@ class Driver {
     if (first && book_.has_failed()) abort();
   }
 
+  // Nobody starts it again, so there is nothing to wait for.
   void process_ended(const ProcessEnded& ended) {
     for (const NodeJoined& node : nodes_.all()) {
-      if (node.pid == ended.pid) return lost({node.node, ended.how});
+      if (node.pid != ended.pid) continue;
+      if (nodes_.placed()) return lost({node.node, ended.how});
+      throw std::runtime_error(fmt::format("{} is gone before all have joined: {}", node.text, ended.how));
     }
-    if (!nodes_.placed())
+    if (!nodes_.placed()) {
       throw std::runtime_error(fmt::format("a node (pid {}) did not join: {}", ended.pid, ended.how));
+    }
   }
 
   void started(const WorkersStarted& started) {

@@ -60,7 +60,11 @@ class Nodes {
 
 class NoticeObserver : public test::KeepingObserver {
  public:
-  void on_notice(const std::string& text) override { notices += text + "\n"; }
+  void on_notice(const std::string& text) override {
+    notices += text + "\n";
+    on_each_notice(text);
+  }
+  std::function<void(const std::string&)> on_each_notice = [](const std::string&) {};
   std::string notices;
 };
 
@@ -162,7 +166,6 @@ TEST_CASE("F2: a rank on another node with another model is found before step 0,
 TEST_CASE("a node that leaves ends the run everywhere, and is named with its rank and step") {
   const auto e = experiment();
   NoticeObserver observer;
-  observer.on_step_report = [](const actors::Progress&) {};
   std::promise<void> begun;
   std::once_flag once;
   e->before_gradient = [&](int rank, std::int64_t step, std::span<float>) {
@@ -228,6 +231,22 @@ TEST_CASE("a run whose nodes do not come fails in time, and says how many came")
   actors::ClusterRun run(job, driver_place(2), observer, test::patient());
   Nodes nodes(run.endpoint(), 1, e);
   CHECK_THROWS_WITH(run.wait(), Contains("only 1 of 2 nodes joined") || Contains("only 0 of 2 nodes joined"));
+  REQUIRE(nodes.wait().front().failure);
+}
+
+TEST_CASE("a local node whose process ends before all have joined ends the run at once") {
+  const auto e = experiment();
+  NoticeObserver observer;
+  std::promise<void> joined;
+  std::once_flag once;
+  observer.on_each_notice = [&](const std::string& text) {
+    if (text.find("1 of 2 nodes") != std::string::npos) std::call_once(once, [&] { joined.set_value(); });
+  };
+  actors::ClusterRun run(test::quadratic_job(2, 10, 2, Correction::local), driver_place(2), observer, test::patient());
+  Nodes nodes(run.endpoint(), 1, e);
+  joined.get_future().wait();
+  run.process_ended(comm::control::this_node(version).pid, "it was ended by signal 9");
+  CHECK_THROWS_WITH(run.wait(), Contains("node n0 (") && Contains("it was ended by signal 9"));
   REQUIRE(nodes.wait().front().failure);
 }
 
