@@ -96,6 +96,8 @@ void NodeArguments::add_to(CLI::App& command) {
   command.add_option("--key", key_file, "this node's secret key (tandem keygen)");
   command.add_option("--driver-key", driver_key_file, "a file with the driver's public key");
   command.add_flag("--quiet", quiet, "say nothing that the driver says as well");
+  // For who starts nodes as its own processes; not for people.
+  command.add_option("--parent", parent)->group("");
 }
 
 actors::NodePlace NodeArguments::place() const {
