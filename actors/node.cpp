@@ -112,7 +112,7 @@ class Node {
     ReducerOptions reducing;
     reducing.rank = rank;
     reducing.job = job_;
-    reducing.ranks = ranks_.get();
+    reducing.ranks = ranks_;
     reducing.slots = slots;
     reducing.clock = options_.clock;
     reducing.spans_kept = order.spans_kept;
@@ -141,7 +141,7 @@ class Node {
     ParameterServerOptions serving;
     serving.index = index;
     serving.job = job_;
-    serving.ranks = ranks_.get();
+    serving.ranks = ranks_;
     serving.clock = options_.clock;
     serving.spans_kept = order.spans_kept;
     serving.driver = driver_;

@@ -35,7 +35,7 @@ struct LocalRun::Impl {
     // Every actor that ends leaves an event for the system's clock, whose queue holds 63. The system's destructor
     // would stop the clock first, and wait for ever for the actors beyond that.
     if (!end.stuck) return threads->await_none();
-    // Actors that are stuck hold on to the system, and to what their node owns: neither can be taken down under them.
+    // Actors that are stuck hold on to the system, which cannot be taken down under them.
     system.abandon();
   }
 };
