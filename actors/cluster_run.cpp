@@ -29,7 +29,7 @@ control::Rules rules_for(const std::string& version, const config::Cluster& clus
   rules.version = version;
   rules.backlog = backlog;
   control::Timing& timing = rules.timing;
-  timing.silence = std::chrono::duration_cast<control::Time>(std::chrono::duration<double>(cluster.silence_seconds));
+  timing.silence = scheduler::from_seconds(cluster.silence_seconds);
   timing.heartbeat = std::min(timing.heartbeat, timing.silence / 5);
   timing.reconnect = std::min(timing.reconnect, timing.silence);
   return rules;

@@ -105,7 +105,7 @@ actors::NodePlace NodeArguments::place() const {
   place.driver = driver;
   place.self = comm::control::this_node(TANDEM_VERSION, name, gpu_count());
   if (cores) place.self.cores = static_cast<std::uint32_t>(*cores);
-  place.join_limit = std::chrono::duration_cast<scheduler::Time>(std::chrono::duration<double>(wait));
+  place.join_limit = scheduler::from_seconds(wait);
   check_together(key_file, "--key", driver_key_file, "--driver-key");
   if (key_file.empty()) return place;
   place.key = comm::read_key_pair(key_file);
