@@ -77,14 +77,15 @@ LocalRanks::Ends LocalRanks::share_memory() const {
 
 std::unique_ptr<comm::Communicator> LocalRanks::connect(int rank) {
   const config::Job& job = options_.job;
-  const comm::PeerGroupOptions options{.rank = rank,
-                                       .size = static_cast<int>(options_.places.size()),
-                                       .address = options_.address,
-                                       .key_prefix = options_.group,
-                                       .name = options_.name,
-                                       .results_kept = job.topology.width,
-                                       .deadline = scheduler::from_seconds(job.run.exchange_timeout_seconds),
-                                       .connect_deadline = scheduler::from_seconds(job.cluster.connect_timeout_seconds)};
+  const comm::PeerGroupOptions options{
+      .rank = rank,
+      .size = static_cast<int>(options_.places.size()),
+      .address = options_.address,
+      .key_prefix = options_.group,
+      .name = options_.name,
+      .results_kept = job.topology.width,
+      .deadline = scheduler::from_seconds(job.run.exchange_timeout_seconds),
+      .connect_deadline = scheduler::from_seconds(job.cluster.connect_timeout_seconds)};
   return job.cluster.encrypt_data ? make_zeromq_communicator(*store_, options)
                                   : make_gloo_communicator(*store_, options);
 }

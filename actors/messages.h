@@ -73,7 +73,8 @@ caf::error find(caf::actor& actor, caf::actor_id id, caf::execution_unit* contex
 struct NodeJoined {
   caf::actor node;
   std::string name;  ///< as it calls itself; several may have the same
-  std::string text;  ///< for people: "node h2 (host gpu2, pid 4711)"
+  std::string text;  ///< for people: "node h2 (host gpu2, pid 4711)"; several may have the same
+  std::string host;
   std::int64_t pid = 0;
   std::uint32_t cores = 0;
   std::uint64_t memory = 0;  ///< bytes
@@ -270,7 +271,7 @@ auto inspect(Inspector& f, Handle& x) {
 }
 template <class Inspector>
 auto inspect(Inspector& f, NodeJoined& x) {
-  return f(x.node, x.name, x.text, x.pid, x.cores, x.memory, x.devices, x.key);
+  return f(x.node, x.name, x.text, x.host, x.pid, x.cores, x.memory, x.devices, x.key);
 }
 template <class Inspector>
 auto inspect(Inspector& f, NodeLost& x) {

@@ -64,7 +64,9 @@ LocalRun::LocalRun(const config::Job& job, models::ReplicaFactory replicas, RunO
                                                      .nodes = 1,
                                                      .remote = false,
                                                      .outcome = std::move(outcome)});
-  caf::anon_send(impl_->driver, NodeJoined{host, {}, {}, 0, 0, 0, 0, {}});
+  NodeJoined joined;
+  joined.node = host;
+  caf::anon_send(impl_->driver, joined);
 }
 
 LocalRun::~LocalRun() {

@@ -249,11 +249,13 @@ void RunBook::failed(const Failed& actor) {
   failures_.push_back(actor);
 }
 
-void RunBook::lost(const std::string& node_text, const std::string& reason) {
+void RunBook::lost(int node, const std::string& reason) {
+  std::string node_text;
   std::vector<std::string> ranks;
   bool needed = false;
   for (const auto& [actor, place] : expected_) {
-    if (place.text != node_text) continue;
+    if (place.node != node) continue;
+    node_text = place.text;
     needed |= ended_.insert(actor).second;
     const auto& [kind, rank] = actor;
     if (kind == ActorKind::worker) {

@@ -45,8 +45,8 @@ class RunBook {
   void finished(const Finished& actor);
   void failed(const Failed& actor);
 
-  /// The node with that text is gone, with all actors on it. Fails the run if one of them had not ended.
-  void lost(const std::string& node_text, const std::string& reason);
+  /// That node is gone, with all actors on it. Fails the run if one of them had not ended.
+  void lost(int node, const std::string& reason);
 
   bool has_failed() const { return !failures_.empty(); }
   /// Whether every actor that is expected has ended, as far as anybody can tell.
