@@ -165,6 +165,35 @@ TEST_CASE("a hang tells who is at which step, and for how long; then only after 
   CHECK_FALSE(b.book.hang());
 }
 
+TEST_CASE("a hang before the first step tells who is not ready") {
+  const config::Job job = test::quadratic_job(2, 10, 1, config::Correction::none);
+  test::KeepingObserver observer;
+  const auto clock = std::make_shared<ManualClock>();
+  RunBook book(job, observer, clock);
+  clock->time = std::chrono::seconds(100);
+  CHECK_FALSE(book.hang());
+  for (int rank = 0; rank < 2; ++rank) book.expect(ActorKind::worker, rank, rank, on_node(rank));
+  CHECK_FALSE(book.hang());
+  clock->time = std::chrono::seconds(102);
+  book.ready({0, 5, 5, 10, {"w [5]"}});
+  clock->time = std::chrono::seconds(111);
+  CHECK_FALSE(book.hang());
+  clock->time = std::chrono::seconds(113);
+  CHECK(book.hang() == "nobody has reported for 11 s: rank 1 (node h1 (pid 71)) is not ready");
+  CHECK(book.summary().training_seconds == 0);
+}
+
+TEST_CASE("a hang in the last evaluation tells who has not ended") {
+  Book b(2, on_node);
+  for (int rank = 0; rank < 2; ++rank) b.book.iterations({rank, {Book::computed(0, 0)}});
+  b.book.evaluation({0, true, 1, 100, 50.0, 90, 1000});
+  b.book.finished({ActorKind::worker, 0});
+  b.clock->time = std::chrono::seconds(12);
+  const auto hang = b.book.hang();
+  REQUIRE(hang);
+  CHECK_THAT(*hang, Contains("rank 1 (node h1 (pid 71)) at step 1") && !Contains("rank 0"));
+}
+
 TEST_CASE("workers whose data differ are found before the start") {
   const config::Job job = test::quadratic_job(2, 10, 1, config::Correction::none);
   test::KeepingObserver observer;
