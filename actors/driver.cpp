@@ -123,7 +123,7 @@ class Driver {
 
   // Asked for by somebody who does not want to wait long.
   void cut_short(const std::string& reason) {
-    self_->delayed_send(self_, options_.run.cut_short_grace, GraceOver{});
+    self_->delayed_send(self_, cut_short_grace, GraceOver{});
     fail({ActorKind::driver, 0, -1, reason, Blame::own});
   }
 
@@ -222,10 +222,8 @@ class Driver {
   bool ended_ = false;
 };
 
-}  // namespace
-
-caf::behavior driver(caf::event_based_actor* self, DriverOptions options) {
-  const auto state = std::make_shared<Driver>(self, std::move(options));
+caf::behavior leading(caf::event_based_actor* self, const DriverOptions& options) {
+  const auto state = std::make_shared<Driver>(self, options);
   return {
       [=](const NodeJoined& message) { state->handle([&] { state->joined(message); }); },
       [=](const NodeLost& message) { state->handle([&] { state->lost(message); }); },
@@ -244,6 +242,16 @@ caf::behavior driver(caf::event_based_actor* self, DriverOptions options) {
       [=](Look) { state->handle([&] { state->look(); }); },
       [=](GraceOver) { state->handle([&] { state->end(true); }); },
   };
+}
+
+}  // namespace
+
+caf::behavior driver(caf::event_based_actor* self, DriverOptions options) {
+  self->set_default_handler(caf::skip);
+  return {[self, options = std::move(options)](Begin) {
+    self->set_default_handler(caf::print_and_drop);
+    self->become(leading(self, options));
+  }};
 }
 
 }  // namespace tandem::actors

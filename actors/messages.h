@@ -12,6 +12,7 @@
 //
 // Those that may also go to another process are listed again at the end.
 //
+//   run     -> driver    Begin               lead the run; what has come before is taken up now
 //   bridge  -> driver    NodeJoined          a host is there to be used
 //   bridge  -> driver    NodeLost            it is gone
 //   bridge  -> node      DriverLost          nobody leads the run any more
@@ -68,6 +69,8 @@ void expose(const caf::actor& actor);
 caf::error find(caf::actor& actor, caf::actor_id id, caf::execution_unit* context);
 
 }  // namespace detail
+
+struct Begin {};
 
 /// A process that actors may be spawned in.
 struct NodeJoined {
@@ -270,6 +273,10 @@ auto inspect(Inspector& f, Handle& x) {
   return f(id, caf::meta::load_callback(load), caf::meta::save_callback(save));
 }
 template <class Inspector>
+auto inspect(Inspector& f, Begin&) {
+  return f();
+}
+template <class Inspector>
 auto inspect(Inspector& f, NodeJoined& x) {
   return f(x.node, x.name, x.text, x.host, x.pid, x.cores, x.memory, x.devices, x.key);
 }
@@ -409,6 +416,7 @@ using MessagesToDriver =
 
 CAF_BEGIN_TYPE_ID_BLOCK(tandem, first_custom_type_id)
 CAF_ADD_TYPE_ID(tandem, (tandem::actors::Handle))
+CAF_ADD_TYPE_ID(tandem, (tandem::actors::Begin))
 CAF_ADD_TYPE_ID(tandem, (tandem::actors::NodeJoined))
 CAF_ADD_TYPE_ID(tandem, (tandem::actors::NodeLost))
 CAF_ADD_TYPE_ID(tandem, (tandem::actors::ProcessEnded))
