@@ -8,8 +8,10 @@
 #include "actors/bridge/driver_bridge.h"
 #include "actors/bridge/node_bridge.h"
 #include "actors/driver.h"
+#include "actors/endpoint.h"
 #include "actors/messages.h"
 #include "actors/node.h"
+#include "actors/placement.h"
 #include "actors/system.h"
 #include "actors/thread_count.h"
 #include "comm/interface.h"
@@ -24,12 +26,15 @@ namespace control = comm::control;
 // Spans of many workers may wait for a slow network at the end of a run.
 constexpr std::size_t backlog = std::size_t{1} << 30;
 
+// For what the driver says last to reach the nodes that do not hang.
+constexpr control::Time stuck_closing_limit = std::chrono::milliseconds(200);
+
 control::Rules rules_for(const std::string& version, const config::Cluster& cluster) {
   control::Rules rules;
   rules.version = version;
   rules.backlog = backlog;
   control::Timing& timing = rules.timing;
-  timing.silence = std::chrono::duration_cast<control::Time>(std::chrono::duration<double>(cluster.silence_seconds));
+  timing.silence = scheduler::from_seconds(cluster.silence_seconds);
   timing.heartbeat = std::min(timing.heartbeat, timing.silence / 5);
   timing.reconnect = std::min(timing.reconnect, timing.silence);
   return rules;
@@ -55,19 +60,16 @@ control::ClientOptions client_options(const NodePlace& place) {
 
 std::vector<std::string> warnings(const config::Job& job, const DriverPlace& place) {
   std::vector<std::string> warnings = scheduler::staleness_warnings(job);
-  if (job.cluster.encrypt_data && !place.key && !place.endpoint.starts_with("tcp://127.")) {
+  if (job.cluster.encrypt_data && !place.key && !is_loopback(host_of(place.endpoint))) {
     warnings.push_back(
         "cluster.encrypt_data without keys for the control plane: who can read that learns the keys of the data");
   }
   return warnings;
 }
 
-// "tcp://HOST:PORT", where HOST may be an IPv6 address in brackets.
-std::string host_of(const std::string& endpoint) {
-  const std::size_t begin = endpoint.find("://") + 3;
-  std::string host = endpoint.substr(begin, endpoint.rfind(':') - begin);
-  if (host.starts_with('[') && host.ends_with(']')) host = host.substr(1, host.size() - 2);
-  return host;
+void check_nodes(const config::Job& job, const DriverPlace& place) {
+  check_node_count(job, place.nodes);
+  if (!place.names.empty()) actors::place(job, place.names);
 }
 
 }  // namespace
@@ -82,7 +84,7 @@ struct ClusterRun::Impl {
 ClusterRun::ClusterRun(const config::Job& job, const DriverPlace& place, RunObserver& observer,
                        const RunOptions& options)
     : impl_(std::make_unique<Impl>()) {
-  for (const std::string& warning : warnings(job, place)) observer.on_warning(warning);
+  check_nodes(job, place);
   auto outcome = std::make_shared<std::promise<Outcome>>();
   impl_->outcome = outcome->get_future();
   impl_->driver = impl_->system.actors().spawn(driver, DriverOptions{.job = job,
@@ -93,11 +95,13 @@ ClusterRun::ClusterRun(const config::Job& job, const DriverPlace& place, RunObse
                                                                      .outcome = std::move(outcome)});
   try {
     impl_->bridge = std::make_unique<DriverBridge>(impl_->system.actors(), server_options(job, place), impl_->driver);
+    observer.on_begin();
+    for (const std::string& warning : warnings(job, place)) observer.on_warning(warning);
   } catch (...) {
-    cut_short("cannot listen");
-    impl_->outcome.get();
+    caf::anon_send_exit(impl_->driver, caf::exit_reason::kill);
     throw;
   }
+  caf::anon_send(impl_->driver, Begin{});
 }
 
 ClusterRun::~ClusterRun() {
@@ -110,7 +114,8 @@ const std::string& ClusterRun::endpoint() const { return impl_->bridge->endpoint
 
 RunSummary ClusterRun::wait() {
   Outcome outcome = impl_->outcome.get();
-  // Nodes have the last word of the driver before anything else is done.
+  // Nodes have the last word of the driver before anything else is done; those that hang never will.
+  if (outcome.stuck) impl_->bridge->close(stuck_closing_limit);
   impl_->bridge.reset();
   // Who is stuck is so in another process.
   if (outcome.failure) throw RunError(*outcome.failure, std::move(outcome.summary), false);
@@ -160,6 +165,7 @@ NodeRun::NodeRun(const NodePlace& place, ReplicaSource replicas, std::function<v
     return interface ? comm::address_of_interface(*interface) : comm::local_address_towards(driver);
   };
   hosting.name = name_of(place.self);
+  hosting.host = place.self.host;
   hosting.clock = RunOptions{}.clock;
   hosting.grace = place.grace;
   hosting.threads = impl_->threads;

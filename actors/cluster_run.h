@@ -4,6 +4,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "actors/run.h"
 #include "comm/control/node.h"
@@ -22,13 +23,15 @@ struct DriverPlace {
   std::string version;
   /// How many nodes are waited for, at least 1.
   int nodes = 1;
+  /// Of the nodes, where they are known beforehand; else empty.
+  std::vector<std::string> names = {};
 };
 
 /// A run whose workers are on nodes; this process drives it.
 class ClusterRun final : public Run {
  public:
-  /// Listens, and starts the run when the nodes are there. `observer` must outlive this. Throws std::runtime_error if
-  /// it cannot listen.
+  /// Listens, and starts the run when the nodes are there. `observer` must outlive this. Throws config::JobError if it
+  /// is known already that the job does not fit the nodes, std::runtime_error if it cannot listen.
   ClusterRun(const config::Job& job, const DriverPlace& place, RunObserver& observer, const RunOptions& options = {});
   /// Cuts the run short if wait() was not called. Nodes are told of the end.
   ~ClusterRun() override;

@@ -58,23 +58,27 @@ class Driver {
   }
 
   void lost(const NodeLost& message) {
-    const std::optional<NodeJoined> node = nodes_.leave(message.node);
+    const std::optional<Nodes::Member> node = nodes_.leave(message.node);
     if (!node) return;
     if (!nodes_.placed()) {
       return options_.observer.on_notice(
-          fmt::format("{} is gone: {}; {}", node->text, message.reason, nodes_.count_text()));
+          fmt::format("{} is gone: {}; {}", node->joined.text, message.reason, nodes_.count_text()));
     }
     const bool first = !book_.has_failed();
-    book_.lost(node->text, message.reason);
+    book_.lost(node->place, message.reason);
     if (first && book_.has_failed()) abort();
   }
 
+  // Nobody starts it again, so there is nothing to wait for.
   void process_ended(const ProcessEnded& ended) {
-    for (const NodeJoined& node : nodes_.all()) {
-      if (node.pid == ended.pid) return lost({node.node, ended.how});
+    for (const auto& [node, place] : nodes_.all()) {
+      if (node.pid != ended.pid) continue;
+      if (nodes_.placed()) return lost({node.node, ended.how});
+      throw std::runtime_error(fmt::format("{} is gone before all have joined: {}", node.text, ended.how));
     }
-    if (!nodes_.placed())
+    if (!nodes_.placed()) {
       throw std::runtime_error(fmt::format("a node (pid {}) did not join: {}", ended.pid, ended.how));
+    }
   }
 
   void started(const WorkersStarted& started) {
@@ -87,9 +91,7 @@ class Driver {
     start_training_if_ready();
   }
 
-  void publish(const Publish& message) {
-    for (const NodeJoined& node : nodes_.all()) self_->send(node.node, Published{message.key, message.value});
-  }
+  void publish(const Publish& message) { send_to_nodes(Published{message.key, message.value}); }
 
   void ready(const WorkerReady& worker) {
     book_.ready(worker);
@@ -121,7 +123,7 @@ class Driver {
 
   // Asked for by somebody who does not want to wait long.
   void cut_short(const std::string& reason) {
-    self_->delayed_send(self_, options_.run.cut_short_grace, GraceOver{});
+    self_->delayed_send(self_, cut_short_grace, GraceOver{});
     fail({ActorKind::driver, 0, -1, reason, Blame::own});
   }
 
@@ -140,7 +142,7 @@ class Driver {
     Outcome outcome{book_.summary(), std::nullopt, stuck};
     outcome.summary.interrupted |= interrupted_ && !book_.started();
     if (book_.has_failed()) outcome.failure = book_.failure_text(stuck);
-    for (const NodeJoined& node : nodes_.all()) self_->send(node.node, RunOver{outcome.failure.value_or("")});
+    send_to_nodes(RunOver{outcome.failure.value_or("")});
     options_.outcome->set_value(std::move(outcome));
     self_->quit();
   }
@@ -150,6 +152,12 @@ class Driver {
 
   void start_workers() {
     nodes_.place(options_.job);
+    for (const std::string& name : nodes_.shared_names()) {
+      options_.observer.on_notice(
+          fmt::format("several nodes are called {}: their hosts and process ids decide which ranks each has; --name "
+                      "tells them apart",
+                      name));
+    }
     StartWorkers order;
     order.group = to_string(comm::control::random_node_id());
     const std::vector<int> places = nodes_.placement().places();
@@ -157,9 +165,9 @@ class Driver {
     order.evaluate = options_.run.evaluate;
     order.spans_kept = options_.run.spans_kept;
     if (options_.remote) order.job = config::to_toml(options_.job);
-    for (std::size_t node = 0; node < nodes_.all().size(); ++node) {
-      order.node = static_cast<std::int32_t>(node);
-      start_workers_on(nodes_.all()[node], nodes_.placement().nodes[node], order);
+    for (const auto& [node, place] : nodes_.all()) {
+      order.node = place;
+      start_workers_on(node, nodes_.placement().nodes[static_cast<std::size_t>(place)], order);
     }
   }
 
@@ -183,6 +191,11 @@ class Driver {
     extend_permits();
   }
 
+  template <class Message>
+  void send_to_nodes(const Message& message) {
+    for (const auto& [node, place] : nodes_.all()) self_->send(node.node, message);
+  }
+
   void extend_permits() { send_to_workers(book_.permits()); }
 
   void send_to_workers(const std::vector<scheduler::WorkerPermit>& permits) {
@@ -193,7 +206,7 @@ class Driver {
   }
 
   void abort() {
-    for (const NodeJoined& node : nodes_.all()) self_->send(node.node, Abort{"the run has failed"});
+    send_to_nodes(Abort{"the run has failed"});
     self_->delayed_send(self_, options_.run.grace, GraceOver{});
   }
 
@@ -209,10 +222,8 @@ class Driver {
   bool ended_ = false;
 };
 
-}  // namespace
-
-caf::behavior driver(caf::event_based_actor* self, DriverOptions options) {
-  const auto state = std::make_shared<Driver>(self, std::move(options));
+caf::behavior leading(caf::event_based_actor* self, const DriverOptions& options) {
+  const auto state = std::make_shared<Driver>(self, options);
   return {
       [=](const NodeJoined& message) { state->handle([&] { state->joined(message); }); },
       [=](const NodeLost& message) { state->handle([&] { state->lost(message); }); },
@@ -231,6 +242,16 @@ caf::behavior driver(caf::event_based_actor* self, DriverOptions options) {
       [=](Look) { state->handle([&] { state->look(); }); },
       [=](GraceOver) { state->handle([&] { state->end(true); }); },
   };
+}
+
+}  // namespace
+
+caf::behavior driver(caf::event_based_actor* self, DriverOptions options) {
+  self->set_default_handler(caf::skip);
+  return {[self, options = std::move(options)](Begin) {
+    self->set_default_handler(caf::print_and_drop);
+    self->become(leading(self, options));
+  }};
 }
 
 }  // namespace tandem::actors

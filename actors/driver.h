@@ -29,8 +29,8 @@ struct DriverOptions {
   std::shared_ptr<std::promise<Outcome>> outcome;
 };
 
-/// The one who leads a run: waits for the nodes, starts the workers on them, extends their permits, audits the width,
-/// gathers timings and decides about the end. Never blocks.
+/// The one who leads a run, from Begin on; other messages wait for that. Waits for the nodes, starts the workers on
+/// them, extends their permits, audits the width, gathers timings and decides about the end. Never blocks.
 caf::behavior driver(caf::event_based_actor* self, DriverOptions options);
 
 }  // namespace tandem::actors

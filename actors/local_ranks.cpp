@@ -8,13 +8,10 @@
 #include "comm/in_process.h"
 #include "comm/message_mean.h"
 #include "comm/zeromq.h"
+#include "scheduler/clock.h"
 
 namespace tandem::actors {
 namespace {
-
-comm::Duration duration(double seconds) {
-  return std::chrono::duration_cast<comm::Duration>(std::chrono::duration<double>(seconds));
-}
 
 std::vector<std::vector<int>> ranks_by_node(const std::vector<int>& places) {
   std::vector<std::vector<int>> nodes(1 + static_cast<std::size_t>(*std::max_element(places.begin(), places.end())));
@@ -72,7 +69,7 @@ LocalRanks::Ends LocalRanks::share_memory() const {
   const config::Job& job = options_.job;
   Ends ends = comm::make_in_process_group({.size = static_cast<int>(local_.size()),
                                            .results_kept = job.topology.width,
-                                           .deadline = duration(job.run.exchange_timeout_seconds)});
+                                           .deadline = scheduler::from_seconds(job.run.exchange_timeout_seconds)});
   if (job.topology.algorithm == config::Algorithm::native) return ends;
   for (auto& end : ends) end = comm::with_message_mean(std::move(end), mean_options(job.topology));
   return ends;
@@ -80,24 +77,31 @@ LocalRanks::Ends LocalRanks::share_memory() const {
 
 std::unique_ptr<comm::Communicator> LocalRanks::connect(int rank) {
   const config::Job& job = options_.job;
-  const comm::PeerGroupOptions options{.rank = rank,
-                                       .size = static_cast<int>(options_.places.size()),
-                                       .address = options_.address,
-                                       .key_prefix = options_.group,
-                                       .name = options_.name,
-                                       .results_kept = job.topology.width,
-                                       .deadline = duration(job.run.exchange_timeout_seconds),
-                                       .connect_deadline = duration(job.cluster.connect_timeout_seconds)};
+  const comm::PeerGroupOptions options{
+      .rank = rank,
+      .size = static_cast<int>(options_.places.size()),
+      .address = options_.address,
+      .key_prefix = options_.group,
+      .name = options_.name,
+      .results_kept = job.topology.width,
+      .deadline = scheduler::from_seconds(job.run.exchange_timeout_seconds),
+      .connect_deadline = scheduler::from_seconds(job.cluster.connect_timeout_seconds)};
   return job.cluster.encrypt_data ? make_zeromq_communicator(*store_, options)
                                   : make_gloo_communicator(*store_, options);
 }
 
 // The last one makes of all of them what the topology needs.
 void LocalRanks::add(std::size_t index, std::unique_ptr<comm::Communicator> end) {
-  const std::lock_guard lock(mutex_);
-  if (aborted_) end->abort(*aborted_);
+  comm::Communicator& added = *end;
+  std::unique_lock lock(mutex_);
   flat_[index] = std::move(end);
-  if (++connected_ < local_.size() || aborted_) return;
+  if (aborted_) {
+    // It may wait, which whoever aborts must not.
+    const std::string reason = *aborted_;
+    lock.unlock();
+    return added.abort(reason);
+  }
+  if (++connected_ < local_.size()) return;
   ends_ = assemble(std::exchange(flat_, {}));
   changed_.notify_all();
 }

@@ -12,6 +12,7 @@
 //
 // Those that may also go to another process are listed again at the end.
 //
+//   run     -> driver    Begin               lead the run; what has come before is taken up now
 //   bridge  -> driver    NodeJoined          a host is there to be used
 //   bridge  -> driver    NodeLost            it is gone
 //   bridge  -> node      DriverLost          nobody leads the run any more
@@ -69,11 +70,14 @@ caf::error find(caf::actor& actor, caf::actor_id id, caf::execution_unit* contex
 
 }  // namespace detail
 
+struct Begin {};
+
 /// A process that actors may be spawned in.
 struct NodeJoined {
   caf::actor node;
   std::string name;  ///< as it calls itself; several may have the same
-  std::string text;  ///< for people: "node h2 (host gpu2, pid 4711)"
+  std::string text;  ///< for people: "node h2 (host gpu2, pid 4711)"; several may have the same
+  std::string host;
   std::int64_t pid = 0;
   std::uint32_t cores = 0;
   std::uint64_t memory = 0;  ///< bytes
@@ -269,8 +273,12 @@ auto inspect(Inspector& f, Handle& x) {
   return f(id, caf::meta::load_callback(load), caf::meta::save_callback(save));
 }
 template <class Inspector>
+auto inspect(Inspector& f, Begin&) {
+  return f();
+}
+template <class Inspector>
 auto inspect(Inspector& f, NodeJoined& x) {
-  return f(x.node, x.name, x.text, x.pid, x.cores, x.memory, x.devices, x.key);
+  return f(x.node, x.name, x.text, x.host, x.pid, x.cores, x.memory, x.devices, x.key);
 }
 template <class Inspector>
 auto inspect(Inspector& f, NodeLost& x) {
@@ -408,6 +416,7 @@ using MessagesToDriver =
 
 CAF_BEGIN_TYPE_ID_BLOCK(tandem, first_custom_type_id)
 CAF_ADD_TYPE_ID(tandem, (tandem::actors::Handle))
+CAF_ADD_TYPE_ID(tandem, (tandem::actors::Begin))
 CAF_ADD_TYPE_ID(tandem, (tandem::actors::NodeJoined))
 CAF_ADD_TYPE_ID(tandem, (tandem::actors::NodeLost))
 CAF_ADD_TYPE_ID(tandem, (tandem::actors::ProcessEnded))

@@ -2,7 +2,9 @@
 
 #include <map>
 #include <span>
+#include <string_view>
 
+#include "actors/endpoint.h"
 #include "actors/local_ranks.h"
 #include "actors/messages.h"
 #include "actors/parameter_server.h"
@@ -24,6 +26,9 @@ models::Prediction prediction(config::Correction correction) {
   }
   throw std::logic_error("unknown correction");
 }
+
+// Under keys that begin so, each node publishes its host.
+constexpr std::string_view host_key = "host/";
 
 std::span<const std::byte> bytes_of(const std::string& text) { return std::as_bytes(std::span(text)); }
 
@@ -55,6 +60,7 @@ class Node {
   }
 
   void published(const Published& message) {
+    if (message.key.starts_with(host_key)) return check_reachable_from(message.value);
     if (store_) store_->put(message.key, bytes_of(message.value));
   }
 
@@ -103,8 +109,21 @@ class Node {
     ranks.node = order.node;
     ranks.name = options_.name;
     ranks.group = order.group;
-    if (options_.address) ranks.address = options_.address(job_.cluster.interface);
+    if (options_.address) {
+      address_ = ranks.address = options_.address(job_.cluster.interface);
+      self_->send(driver_, Publish{std::string(host_key) + std::to_string(node_), options_.host});
+    }
     ranks_ = std::make_shared<LocalRanks>(std::move(ranks), store_);
+  }
+
+  // Else the other host's ranks would try to connect with themselves, until their time is over.
+  void check_reachable_from(const std::string& host) {
+    if (host == options_.host || !is_loopback(address_)) return;
+    const std::string what =
+        "the way to the driver is by the loopback address " + address_ + ", at which host " + host +
+        " cannot reach this one: give this node the driver's address in the network, or set cluster.interface";
+    address_.clear();
+    self_->send(driver_, Failed{ActorKind::node, node_, -1, what, Blame::own});
   }
 
   caf::actor spawn_worker(int rank, const StartWorkers& order) {
@@ -112,7 +131,7 @@ class Node {
     ReducerOptions reducing;
     reducing.rank = rank;
     reducing.job = job_;
-    reducing.ranks = ranks_.get();
+    reducing.ranks = ranks_;
     reducing.slots = slots;
     reducing.clock = options_.clock;
     reducing.spans_kept = order.spans_kept;
@@ -141,7 +160,7 @@ class Node {
     ParameterServerOptions serving;
     serving.index = index;
     serving.job = job_;
-    serving.ranks = ranks_.get();
+    serving.ranks = ranks_;
     serving.clock = options_.clock;
     serving.spans_kept = order.spans_kept;
     serving.driver = driver_;
@@ -184,6 +203,7 @@ class Node {
   NodeOptions options_;
   caf::actor driver_;
   int node_ = 0;
+  std::string address_;  // until it is found wrong
   config::Job job_;
   models::ReplicaFactory replicas_;
   std::shared_ptr<PublishedStore> store_;

@@ -31,6 +31,8 @@ struct NodeOptions {
   std::function<std::string(const std::optional<std::string>& interface)> address;
   /// For errors on all nodes; empty where there is no other.
   std::string name;
+  /// What the host calls itself; empty where there is no other node.
+  std::string host;
   std::shared_ptr<const scheduler::Clock> clock;
   /// How long its actors may take to end when the run is over.
   scheduler::Time grace{};

@@ -14,8 +14,8 @@ struct ParameterServerOptions {
   /// Which part of the weights it holds, 0 to topology.servers - 1.
   int index = 0;
   config::Job job;
-  /// Of this process; outlives the actor. Servers come after the workers.
-  LocalRanks* ranks = nullptr;
+  /// Of this process. Servers come after the workers.
+  std::shared_ptr<LocalRanks> ranks;
   std::shared_ptr<const scheduler::Clock> clock;
   std::size_t spans_kept = 0;
   caf::actor driver;

@@ -14,8 +14,8 @@ namespace tandem::actors {
 struct ReducerOptions {
   int rank = 0;
   config::Job job;
-  /// Of this process; outlives the actor.
-  LocalRanks* ranks = nullptr;
+  /// Of this process.
+  std::shared_ptr<LocalRanks> ranks;
   std::shared_ptr<GradientSlots> slots;
   std::shared_ptr<const scheduler::Clock> clock;
   std::size_t spans_kept = 0;

@@ -2,11 +2,10 @@
 
 #include <caf/all.hpp>
 
-#include <stdexcept>
-
 #include "actors/driver.h"
 #include "actors/messages.h"
 #include "actors/node.h"
+#include "actors/placement.h"
 #include "actors/system.h"
 #include "actors/thread_count.h"
 #include "scheduler/stability.h"
@@ -35,7 +34,7 @@ struct LocalRun::Impl {
     // Every actor that ends leaves an event for the system's clock, whose queue holds 63. The system's destructor
     // would stop the clock first, and wait for ever for the actors beyond that.
     if (!end.stuck) return threads->await_none();
-    // Actors that are stuck hold on to the system, and to what their node owns: neither can be taken down under them.
+    // Actors that are stuck hold on to the system, which cannot be taken down under them.
     system.abandon();
   }
 };
@@ -43,10 +42,8 @@ struct LocalRun::Impl {
 LocalRun::LocalRun(const config::Job& job, models::ReplicaFactory replicas, RunObserver& observer,
                    const RunOptions& options)
     : impl_(std::make_unique<Impl>()) {
-  if (job.topology.server_node) {
-    throw std::runtime_error("topology.server_node is \"" + *job.topology.server_node +
-                             "\", but this run has no nodes: all its actors are in one process");
-  }
+  check_without_nodes(job);
+  observer.on_begin();
   for (const std::string& warning : warnings(job)) observer.on_warning(warning);
   auto outcome = std::make_shared<std::promise<Outcome>>();
   impl_->outcome = outcome->get_future();
@@ -64,7 +61,10 @@ LocalRun::LocalRun(const config::Job& job, models::ReplicaFactory replicas, RunO
                                                      .nodes = 1,
                                                      .remote = false,
                                                      .outcome = std::move(outcome)});
-  caf::anon_send(impl_->driver, NodeJoined{host, {}, {}, 0, 0, 0, 0, {}});
+  caf::anon_send(impl_->driver, Begin{});
+  NodeJoined joined;
+  joined.node = host;
+  caf::anon_send(impl_->driver, joined);
 }
 
 LocalRun::~LocalRun() {

@@ -39,12 +39,15 @@ struct TestResult {
   double wall_seconds = 0;
 };
 
-/// Watches a run. on_warning is called before the run starts, on the thread that makes it; the others on the driver's
-/// thread, one call at a time. Must not block for long. An exception ends the run. on_notice tells what happens around
-/// the run: nodes that join, strangers that are refused, where it hangs.
+/// Watches a run. on_begin, once, and then on_warning are called on the thread that makes the run, which may block
+/// there; an exception is passed on, and there is no run. The others are called on the driver's thread, later, one call
+/// at a time; they must not block for long, and an exception ends the run. on_notice tells what happens around the run:
+/// nodes that join, strangers that are refused, where it hangs.
 class RunObserver {
  public:
   virtual ~RunObserver() = default;
+  /// Nothing that is known beforehand is in the way of the run: the job fits, and on nodes the driver listens.
+  virtual void on_begin() {}
   virtual void on_progress(const Progress& progress) = 0;
   virtual void on_test(const TestResult& result) = 0;
   virtual void on_warning(const std::string& text) = 0;
@@ -93,14 +96,16 @@ class RunError : public std::runtime_error {
   bool stuck = false;
 };
 
+/// How long actors may take to end once a run was cut short. Whatever hangs, wait() returns within another half second.
+inline constexpr scheduler::Time cut_short_grace = std::chrono::seconds(1);
+
 struct RunOptions {
   /// Whether anything is evaluated; off where only time is measured.
   bool evaluate = true;
   /// Spans that are kept of each actor.
   std::size_t spans_kept = 1 << 16;
-  /// How long actors may take to end once a run has failed, and once it was cut short.
+  /// How long actors may take to end once a run has failed.
   scheduler::Time grace = std::chrono::seconds(3);
-  scheduler::Time cut_short_grace = std::chrono::seconds(1);
   std::shared_ptr<const scheduler::Clock> clock = std::make_shared<scheduler::SteadyClock>();
 };
 
@@ -122,7 +127,7 @@ class Run {
 /// A run with all its actors in this process, started by the constructor.
 class LocalRun final : public Run {
  public:
-  /// `observer` must outlive this.
+  /// `observer` must outlive this. Throws config::JobError for a job that needs nodes.
   LocalRun(const config::Job& job, models::ReplicaFactory replicas, RunObserver& observer,
            const RunOptions& options = {});
   /// Cuts the run short if wait() was not called.

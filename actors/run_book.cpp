@@ -74,12 +74,14 @@ RunBook::RunBook(const config::Job& job, RunObserver& observer, std::shared_ptr<
 
 void RunBook::expect(ActorKind kind, int rank, int node, const std::string& node_text) {
   expected_[{kind, rank}] = {node, node_text};
+  heard_ = clock_->now();
 }
 
 void RunBook::ready(const WorkerReady& worker) {
   if (worker.rank < 0 || worker.rank >= workers()) throw std::runtime_error("a report of a rank that there is not");
   if (!ready_.empty()) compare(ready_.begin()->second, worker);
   ready_[worker.rank] = worker;
+  heard_ = clock_->now();
 }
 
 void RunBook::start() {
@@ -249,11 +251,13 @@ void RunBook::failed(const Failed& actor) {
   failures_.push_back(actor);
 }
 
-void RunBook::lost(const std::string& node_text, const std::string& reason) {
+void RunBook::lost(int node, const std::string& reason) {
+  std::string node_text;
   std::vector<std::string> ranks;
   bool needed = false;
   for (const auto& [actor, place] : expected_) {
-    if (place.text != node_text) continue;
+    if (place.node != node) continue;
+    node_text = place.text;
     needed |= ended_.insert(actor).second;
     const auto& [kind, rank] = actor;
     if (kind == ActorKind::worker) {
@@ -270,7 +274,7 @@ void RunBook::lost(const std::string& node_text, const std::string& reason) {
 }
 
 std::optional<std::string> RunBook::hang() {
-  if (!started() || has_failed() || all_ended()) return std::nullopt;
+  if (expected_.empty() || has_failed() || all_ended()) return std::nullopt;
   if (heard_ != hang_told_) {
     hang_told_ = heard_;
     hang_patience_ = hang_patience(summary_.step);
@@ -281,14 +285,19 @@ std::optional<std::string> RunBook::hang() {
   return fmt::format("nobody has reported for {:.0f} s: {}", scheduler::seconds(quiet), standing());
 }
 
-// "rank 0 has been at step 12 for 3.1 s"
+// "rank 0 (node h2 (host gpu2, pid 4711)) at step 12 for 3.1 s, rank 1 ..."; before the start "rank 0 (...) is not
+// ready"
 std::string RunBook::standing() const {
   std::vector<std::string> ranks;
   for (int rank = 0; rank < workers(); ++rank) {
-    if (ended_.contains({ActorKind::worker, rank})) continue;
+    if (ended_.contains({ActorKind::worker, rank}) || (!started() && ready_.contains(rank))) continue;
     const auto place = expected_.find({ActorKind::worker, rank});
     const std::string node =
         place == expected_.end() || place->second.text.empty() ? "" : " (" + place->second.text + ")";
+    if (!started()) {
+      ranks.push_back(fmt::format("rank {}{} is not ready", rank, node));
+      continue;
+    }
     ranks.push_back(fmt::format("rank {}{} at step {} for {:.1f} s", rank, node,
                                 steps_of_[static_cast<std::size_t>(rank)],
                                 scheduler::seconds(clock_->now() - heard_of_[static_cast<std::size_t>(rank)])));
@@ -319,7 +328,10 @@ std::int64_t RunBook::steps_done() const {
   return std::accumulate(steps_of_.begin(), steps_of_.end(), std::int64_t{0}) / workers();
 }
 
-Time RunBook::trained() const { return heard_ - started_ - *std::max_element(evaluating_.begin(), evaluating_.end()); }
+Time RunBook::trained() const {
+  if (!started()) return Time::zero();
+  return heard_ - started_ - *std::max_element(evaluating_.begin(), evaluating_.end());
+}
 
 double RunBook::training_seconds() const { return scheduler::seconds(trained()); }
 

@@ -45,14 +45,15 @@ class RunBook {
   void finished(const Finished& actor);
   void failed(const Failed& actor);
 
-  /// The node with that text is gone, with all actors on it. Fails the run if one of them had not ended.
-  void lost(const std::string& node_text, const std::string& reason);
+  /// That node is gone, with all actors on it. Fails the run if one of them had not ended.
+  void lost(int node, const std::string& reason);
 
   bool has_failed() const { return !failures_.empty(); }
   /// Whether every actor that is expected has ended, as far as anybody can tell.
   bool all_ended() const;
 
-  /// Where a run hangs in which nobody has reported anything for long; unset if it does not hang, or was told to.
+  /// Where a run hangs in which nobody has reported anything for long, from the placement of its actors to their end;
+  /// unset if it does not hang, or was told to.
   std::optional<std::string> hang();
 
   /// The figures so far.
@@ -109,15 +110,15 @@ class RunBook {
   std::int64_t total_steps_ = 0;
   std::int64_t steps_per_epoch_ = 0;
   scheduler::Time started_{};
-  scheduler::Time heard_{};  // when a worker last reported
+  scheduler::Time heard_{};  // when a worker last reported, or was placed
 
-  std::map<ActorName, Place> expected_;      // all but node and driver
-  std::vector<std::int64_t> steps_of_;       // by rank
-  std::vector<scheduler::Time> heard_of_;    // by rank: when it last reported a step
-  scheduler::Time hang_told_{};              // heard_ when a hang was last told of
-  scheduler::Time hang_patience_{};          // until it is told of again
-  std::vector<scheduler::Time> evaluating_;  // by rank, in sum
-  std::uint64_t bytes_sent_ = 0;             // by all workers
+  std::map<ActorName, Place> expected_;       // all but node and driver
+  std::vector<std::int64_t> steps_of_;        // by rank
+  std::vector<scheduler::Time> heard_of_;     // by rank: when it last reported a step
+  std::optional<scheduler::Time> hang_told_;  // heard_ when a hang was last told of
+  scheduler::Time hang_patience_{};           // until it is told of again
+  std::vector<scheduler::Time> evaluating_;   // by rank, in sum
+  std::uint64_t bytes_sent_ = 0;              // by all workers
   Sums since_report_;
   std::map<std::int64_t, Sums> epochs_;  // the newest two: workers cross an epoch's end at different times
   // Until all workers' shares are there; by whether it is the last, and by steps done.

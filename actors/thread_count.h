@@ -6,8 +6,8 @@
 
 namespace tandem::actors {
 
-/// The threads of a run's workers and reducers. An actor that has told its end still has a thread that cleans up; this
-/// is how to wait for the threads themselves. Safe from any thread.
+/// The threads of a run's workers, reducers and parameter servers. An actor that has told its end still has a thread
+/// that cleans up; this is how to wait for the threads themselves. Safe from any thread.
 class ThreadCount : public std::enable_shared_from_this<ThreadCount> {
  public:
   /// A thread was started that calls leave_at_exit(); it may have done so, and even have ended, before.

@@ -24,4 +24,9 @@ class SteadyClock final : public Clock {
 
 inline double seconds(Time time) { return std::chrono::duration<double>(time).count(); }
 
+/// The inverse.
+inline Time from_seconds(double seconds) {
+  return std::chrono::duration_cast<Time>(std::chrono::duration<double>(seconds));
+}
+
 }  // namespace tandem::scheduler

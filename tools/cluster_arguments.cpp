@@ -1,10 +1,14 @@
 #include "tools/cluster_arguments.h"
 
+#include <arpa/inet.h>
 #include <fmt/format.h>
+#include <net/if.h>
 
 #include <filesystem>
 
+#include "actors/endpoint.h"
 #include "config/job_reader.h"
+#include "tools/local_nodes.h"
 
 namespace tandem::tools {
 namespace {
@@ -15,9 +19,19 @@ std::string check_endpoint(const std::string& text) {
   return fits ? "" : text + " is no endpoint; allowed: tcp://HOST:PORT, as tcp://10.0.0.1:7070";
 }
 
-bool is_loopback(const std::string& endpoint) {
-  return endpoint.starts_with("tcp://127.") || endpoint.starts_with("tcp://localhost:") ||
-         endpoint.starts_with("tcp://[::1]:");
+bool is_address(const std::string& text) {
+  in6_addr address;
+  return inet_pton(AF_INET, text.c_str(), &address) == 1 || inet_pton(AF_INET6, text.c_str(), &address) == 1;
+}
+
+// A host's name may mean 127.0.1.1 on the host itself, as on Debian, where no other could reach it.
+std::string check_listen(const std::string& text) {
+  const std::string flaw = check_endpoint(text);
+  if (!flaw.empty()) return flaw;
+  const std::string host = actors::host_of(text);
+  if (host == "*" || is_address(host) || if_nametoindex(host.c_str()) != 0) return "";
+  return fmt::format("{}: {} is no place to listen at; allowed: an address or an interface of this host, or *", text,
+                     host);
 }
 
 // The devices that the NVIDIA driver has made.
@@ -38,8 +52,8 @@ void check_together(const std::string& a, const char* a_name, const std::string&
 void ClusterArguments::add_to(CLI::App& command) {
   auto* wanted = command.add_option("--nodes", nodes, "drive a run on so many nodes, that join with `tandem node`")
                      ->check(CLI::Range(1, 64));
-  auto* address = command.add_option("--listen", listen, "where nodes are waited for, as tcp://10.0.0.1:7070")
-                      ->check(check_endpoint);
+  auto* address =
+      command.add_option("--listen", listen, "where nodes are waited for, as tcp://10.0.0.1:7070")->check(check_listen);
   wanted->needs(address);
   address->needs(wanted);
   command
@@ -61,13 +75,14 @@ actors::DriverPlace ClusterArguments::place() const {
   if (local_nodes) {
     place.nodes = *local_nodes;
     place.endpoint = "tcp://127.0.0.1:0";
+    for (int node = 0; node < place.nodes; ++node) place.names.push_back(LocalNodes::name(node));
     return place;
   }
   place.nodes = *nodes;
   place.endpoint = listen;
   check_together(key_file, "--key", accept_file, "--accept");
   if (key_file.empty()) {
-    if (insecure || is_loopback(listen)) return place;
+    if (insecure || actors::is_loopback(actors::host_of(listen))) return place;
     throw config::JobError(
         "--listen " + listen +
         " without keys would let anybody in who reaches the port. Make keys with\n"
@@ -96,6 +111,8 @@ void NodeArguments::add_to(CLI::App& command) {
   command.add_option("--key", key_file, "this node's secret key (tandem keygen)");
   command.add_option("--driver-key", driver_key_file, "a file with the driver's public key");
   command.add_flag("--quiet", quiet, "say nothing that the driver says as well");
+  // For who starts nodes as its own processes; not for people.
+  command.add_option("--parent", parent)->group("");
 }
 
 actors::NodePlace NodeArguments::place() const {
@@ -103,7 +120,7 @@ actors::NodePlace NodeArguments::place() const {
   place.driver = driver;
   place.self = comm::control::this_node(TANDEM_VERSION, name, gpu_count());
   if (cores) place.self.cores = static_cast<std::uint32_t>(*cores);
-  place.join_limit = std::chrono::duration_cast<scheduler::Time>(std::chrono::duration<double>(wait));
+  place.join_limit = scheduler::from_seconds(wait);
   check_together(key_file, "--key", driver_key_file, "--driver-key");
   if (key_file.empty()) return place;
   place.key = comm::read_key_pair(key_file);

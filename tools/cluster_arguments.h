@@ -33,6 +33,8 @@ struct NodeArguments {
   std::string key_file;
   std::string driver_key_file;
   bool quiet = false;
+  /// The process that started this one, if this is to end with it.
+  std::optional<int> parent;
 
   void add_to(CLI::App& command);
   actors::NodePlace place() const;

@@ -6,13 +6,16 @@
 
 #include <cerrno>
 #include <ctime>
+#include <optional>
+#include <stop_token>
+#include <utility>
 
 #include "tools/commands.h"
 
 namespace tandem::tools {
 namespace {
 
-// Ends the watch; nobody else sends it to this process.
+// Wakes the watch when it is to stop. Others may send it too (Slurm does, if asked to), which means nothing.
 constexpr int stop_signal = SIGUSR1;
 
 bool is_ignored(int signal) {
@@ -34,23 +37,24 @@ sigset_t watched_signals() {
 
 enum class Event { interrupt, patience_over, stop };
 
-Event wait_for_event(const sigset_t& set, bool forever) {
-  const timespec patience{Interrupts::patience_seconds, 0};
+// Without `patience_seconds` it waits for as long as it takes.
+Event wait_for_event(const std::stop_token& stop, const sigset_t& set, std::optional<int> patience_seconds = {}) {
+  const timespec patience{patience_seconds.value_or(0), 0};
   for (;;) {
-    const int signal = sigtimedwait(&set, nullptr, forever ? nullptr : &patience);
-    if (signal == stop_signal) return Event::stop;
-    if (signal > 0) return Event::interrupt;
-    if (errno == EAGAIN) return Event::patience_over;
+    const int signal = sigtimedwait(&set, nullptr, patience_seconds ? &patience : nullptr);
+    if (stop.stop_requested()) return Event::stop;
+    if (signal > 0 && signal != stop_signal) return Event::interrupt;
+    if (signal < 0 && errno == EAGAIN) return Event::patience_over;
   }
 }
 
-void watch(const sigset_t& set, const InterruptActions& actions) {
-  if (wait_for_event(set, true) == Event::stop) return;
+void watch(const std::stop_token& stop, const sigset_t& set, const InterruptActions& actions) {
+  if (wait_for_event(stop, set) == Event::stop) return;
   actions.first();
-  if (wait_for_event(set, false) == Event::stop) return;
+  if (wait_for_event(stop, set, Interrupts::patience_seconds) == Event::stop) return;
   actions.again();
   for (;;) {
-    const Event event = wait_for_event(set, false);
+    const Event event = wait_for_event(stop, set, Interrupts::last_patience_seconds);
     if (event == Event::stop) return;
     if (event == Event::interrupt || !actions.ended()) _exit(exit_interrupted);
   }
@@ -61,9 +65,13 @@ void watch(const sigset_t& set, const InterruptActions& actions) {
 Interrupts::Interrupts(InterruptActions actions) {
   const sigset_t set = watched_signals();
   pthread_sigmask(SIG_BLOCK, &set, nullptr);
-  thread_ = std::jthread([set, actions = std::move(actions)] { watch(set, actions); });
+  thread_ =
+      std::jthread([set, actions = std::move(actions)](const std::stop_token& stop) { watch(stop, set, actions); });
 }
 
-Interrupts::~Interrupts() { pthread_kill(thread_.native_handle(), stop_signal); }
+Interrupts::~Interrupts() {
+  thread_.request_stop();
+  pthread_kill(thread_.native_handle(), stop_signal);
+}
 
 }  // namespace tandem::tools

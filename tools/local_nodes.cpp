@@ -17,6 +17,9 @@ namespace {
 
 constexpr std::chrono::seconds patience(2);
 
+// The driver listens already; only a machine that is busy with starting many nodes keeps one waiting.
+constexpr int join_seconds = 30;
+
 // A process starts with the signals' defaults, whatever this one has done to them.
 class Attributes {
  public:
@@ -58,12 +61,16 @@ LocalNodes::LocalNodes(const LocalNodesOptions& options, Ended ended) : ended_(s
 
 LocalNodes::~LocalNodes() { end_all(); }
 
+std::string LocalNodes::name(int index) { return "local" + std::to_string(index); }
+
 void LocalNodes::start(const LocalNodesOptions& options, int index) {
   const int cores = std::max(1, options.cores / options.count);
   std::vector<std::string> words = {"tandem",         "node",
                                     options.endpoint, "--quiet",
-                                    "--name",         "local" + std::to_string(index),
-                                    "--cores",        std::to_string(cores)};
+                                    "--name",         name(index),
+                                    "--cores",        std::to_string(cores),
+                                    "--wait",         std::to_string(join_seconds),
+                                    "--parent",       std::to_string(getpid())};
   std::vector<char*> arguments;
   for (std::string& word : words) arguments.push_back(word.data());
   arguments.push_back(nullptr);

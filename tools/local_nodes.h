@@ -20,7 +20,8 @@ struct LocalNodesOptions {
 };
 
 /// Nodes of a run as child processes of its driver, named local0, local1, ... They run this program, in process groups
-/// of their own, so that a terminal's Ctrl-C reaches the driver alone, which ends them.
+/// of their own, so that a terminal's Ctrl-C reaches the driver alone, which ends them. The kernel kills them when the
+/// thread that made this ends, so also with this process, however that ends.
 class LocalNodes {
  public:
   /// Told on a thread of its own when a node's process has ended, with how, as in "was ended by signal 9".
@@ -32,6 +33,9 @@ class LocalNodes {
   LocalNodes& operator=(const LocalNodes&) = delete;
   /// Gives the nodes two seconds to end, and then kills those that have not.
   ~LocalNodes();
+
+  /// What the node with that index is called.
+  static std::string name(int index);
 
  private:
   void start(const LocalNodesOptions& options, int index);

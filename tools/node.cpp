@@ -1,4 +1,7 @@
 #include <fmt/format.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <mutex>
@@ -29,7 +32,15 @@ actors::ReplicaSource replicas_on(int cores) {
   };
 }
 
+// Nothing of a node is worth keeping when nobody leads it any more, and a node that hangs would keep it.
+void end_with(pid_t parent) {
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  // It may have ended before.
+  if (getppid() != parent) leave(exit_failed);
+}
+
 int node(const NodeArguments& arguments) {
+  if (arguments.parent) end_with(*arguments.parent);
   const actors::NodePlace place = arguments.place();
   const auto say = [&](const std::string& text) {
     if (arguments.quiet) return;

@@ -1,6 +1,8 @@
 #include <fmt/format.h>
 
 #include <chrono>
+#include <optional>
+#include <utility>
 
 #include "actors/cluster_run.h"
 #include "actors/run.h"
@@ -16,97 +18,91 @@
 namespace tandem::tools {
 namespace {
 
-// Shorter than the patience of Interrupts, so that a run which is cut short can still report.
-constexpr scheduler::Time cut_short_grace = std::chrono::seconds(1);
-static_assert(cut_short_grace < std::chrono::seconds(Interrupts::patience_seconds));
+// A run that is cut short can still report.
+static_assert(actors::cut_short_grace + std::chrono::milliseconds(500) <
+              std::chrono::seconds(Interrupts::last_patience_seconds));
 
+// Prints and writes down what happens. The folder is made when the run begins.
 class Recorder final : public actors::RunObserver {
  public:
-  Recorder(Console& console, RunFolder& folder) : console_(console), folder_(folder) {}
+  // `where` the workers are, or with how many threads each.
+  Recorder(const config::Job& job, std::string where) : job_(job), where_(std::move(where)), console_(stdout) {}
 
+  void on_begin() override {
+    folder_.emplace(job_);
+    if (!folder_->kept().empty()) console_.line(fmt::format("an earlier run is kept as {}", folder_->kept().string()));
+    console_.headline(job_, where_);
+  }
   void on_progress(const actors::Progress& progress) override {
     console_.progress(progress);
-    folder_.add(progress);
+    folder_->add(progress);
   }
   void on_test(const actors::TestResult& result) override {
     console_.test(result);
-    folder_.add(result);
+    folder_->add(result);
   }
   void on_warning(const std::string& text) override { console_.warning(text); }
   void on_notice(const std::string& text) override { console_.line(text); }
 
+  // Returns the exit status, as report_failed().
+  int report_done(const actors::RunSummary& summary) {
+    console_.closing_table(summary);
+    folder_->close(summary, {summary.interrupted ? "interrupted" : "done", ""});
+    console_.line(fmt::format("results in {}", folder_->path().string()));
+    return summary.interrupted ? exit_interrupted : exit_done;
+  }
+
+  int report_failed(const actors::RunError& error, bool cut_short) {
+    try {
+      folder_->close(error.summary, {cut_short ? "interrupted" : "failed", error.what()});
+      console_.line(fmt::format("what was reported until then is in {}", folder_->path().string()));
+    } catch (const std::exception& unwritten) {
+      console_.line(unwritten.what());
+    }
+    fmt::print(stderr, "error: {}\n", error.what());
+    const int status = cut_short ? exit_interrupted : exit_failed;
+    if (error.stuck) leave(status);
+    return status;
+  }
+
  private:
-  Console& console_;
-  RunFolder& folder_;
+  const config::Job& job_;
+  const std::string where_;
+  Console console_;
+  std::optional<RunFolder> folder_;
 };
 
-actors::RunOptions run_options() {
-  actors::RunOptions options;
-  options.cut_short_grace = cut_short_grace;
-  return options;
-}
-
-void announce(const config::Job& job, const std::string& where, RunFolder& folder, Console& console) {
-  if (!folder.kept().empty()) console.line(fmt::format("an earlier run is kept as {}", folder.kept().string()));
-  console.headline(job, where);
-}
-
-int report_done(const actors::RunSummary& summary, RunFolder& folder, Console& console) {
-  console.closing_table(summary);
-  folder.close(summary, {summary.interrupted ? "interrupted" : "done", ""});
-  console.line(fmt::format("results in {}", folder.path().string()));
-  return summary.interrupted ? exit_interrupted : exit_done;
-}
-
-int report_failed(const actors::RunError& error, bool cut_short, RunFolder& folder, Console& console) {
-  try {
-    folder.close(error.summary, {cut_short ? "interrupted" : "failed", error.what()});
-    console.line(fmt::format("what was reported until then is in {}", folder.path().string()));
-  } catch (const std::exception& unwritten) {
-    console.line(unwritten.what());
-  }
-  fmt::print(stderr, "error: {}\n", error.what());
-  const int status = cut_short ? exit_interrupted : exit_failed;
-  if (error.stuck) leave(status);
-  return status;
-}
-
-int wait_for(actors::Run& run, Interruptible& interruptible, RunFolder& folder, Console& console) {
-  const Interruptible::During during(interruptible, run);
+int wait_for(actors::Run& run, Interruptible& interruptible, Recorder& recorder) {
   try {
     const actors::RunSummary summary = run.wait();
     interruptible.end();
-    return report_done(summary, folder, console);
+    return recorder.report_done(summary);
   } catch (const actors::RunError& error) {
     interruptible.end();
-    return report_failed(error, interruptible.was_cut_short(), folder, console);
+    return recorder.report_failed(error, interruptible.was_cut_short());
   }
 }
 
 int run_here(const config::Job& job, Interruptible& interruptible) {
   const int threads = threads_per_worker(job);
   const models::ReplicaFactory replicas = models::make_torch_replicas(job, threads);
-  Console console(stdout);
-  RunFolder folder(job);
-  announce(job, fmt::format("{} {} each", threads, threads == 1 ? "thread" : "threads"), folder, console);
-  Recorder recorder(console, folder);
-  actors::LocalRun run(job, replicas, recorder, run_options());
-  return wait_for(run, interruptible, folder, console);
+  Recorder recorder(job, fmt::format("{} {} each", threads, threads == 1 ? "thread" : "threads"));
+  actors::LocalRun run(job, replicas, recorder);
+  const Interruptible::During during(interruptible, run);
+  return wait_for(run, interruptible, recorder);
 }
 
 int run_on_nodes(const config::Job& job, const ClusterArguments& cluster, Interruptible& interruptible) {
   const actors::DriverPlace place = cluster.place();
-  Console console(stdout);
-  RunFolder folder(job);
-  announce(job, fmt::format("on {} {}", place.nodes, place.nodes == 1 ? "node" : "nodes"), folder, console);
-  Recorder recorder(console, folder);
-  actors::ClusterRun run(job, place, recorder, run_options());
+  Recorder recorder(job, fmt::format("on {} {}", place.nodes, place.nodes == 1 ? "node" : "nodes"));
+  actors::ClusterRun run(job, place, recorder);
+  const Interruptible::During during(interruptible, run);
   std::optional<LocalNodes> local;
   if (cluster.local_nodes) {
     local.emplace(LocalNodesOptions{.count = place.nodes, .endpoint = run.endpoint(), .cores = cores()},
                   [&](pid_t process, const std::string& how) { run.process_ended(process, how); });
   }
-  return wait_for(run, interruptible, folder, console);
+  return wait_for(run, interruptible, recorder);
 }
 
 int train(const JobArguments& arguments, const ClusterArguments& cluster) {

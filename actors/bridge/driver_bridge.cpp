@@ -22,8 +22,8 @@ void DriverBridge::on_joined(const NodeId& id, const comm::control::NodeInfo& in
   Node& node = nodes_[id];
   node.text = name_of(info);
   node.peer = std::make_unique<Peer>(system_, [this, id](const Parcel& parcel) { dispatch(id, parcel); });
-  caf::anon_send(driver_, NodeJoined{node.peer->root(), info.name, node.text, info.pid, info.cores, info.memory,
-                                     info.devices, key});
+  caf::anon_send(driver_, NodeJoined{node.peer->root(), info.name, node.text, info.host, info.pid, info.cores,
+                                     info.memory, info.devices, key});
 }
 
 void DriverBridge::on_message(const NodeId& id, std::vector<std::byte> message) {

@@ -23,6 +23,9 @@ class DriverBridge final : comm::control::ServerListener {
   /// Closes, when all nodes have all messages or after a second.
   ~DriverBridge() override;
 
+  /// Closes, when all nodes have all messages or after `limit`.
+  void close(comm::control::Time limit) { server_->close(limit); }
+
   /// Where nodes find it, with the port that it got.
   const std::string& endpoint() const { return server_->endpoint(); }
 

@@ -7,8 +7,9 @@
 #include <thread>
 
 #include "actors/cluster_run.h"
+#include "config/job_reader.h"
+#include "support/experiments.h"
 #include "support/plain_training.h"
-#include "support/run_job.h"
 
 // Driver and nodes as in a run over several processes, each with an actor system of its own, in one process.
 namespace {
@@ -19,8 +20,6 @@ using config::Correction;
 using config::TopologyKind;
 
 constexpr const char* version = "7.1";
-
-std::shared_ptr<test::Experiment> experiment() { return std::make_shared<test::Experiment>(test::Quadratic{}); }
 
 actors::DriverPlace driver_place(int nodes) {
   return {.endpoint = "tcp://127.0.0.1:0", .key = {}, .accepted = {}, .version = version, .nodes = nodes};
@@ -60,7 +59,11 @@ class Nodes {
 
 class NoticeObserver : public test::KeepingObserver {
  public:
-  void on_notice(const std::string& text) override { notices += text + "\n"; }
+  void on_notice(const std::string& text) override {
+    notices += text + "\n";
+    on_each_notice(text);
+  }
+  std::function<void(const std::string&)> on_each_notice = [](const std::string&) {};
   std::string notices;
 };
 
@@ -87,12 +90,6 @@ Ended run_on_nodes(const config::Job& job, int count, const std::shared_ptr<test
   return ended;
 }
 
-void require_equal(const std::vector<float>& weights, const std::vector<float>& expected) {
-  for (std::size_t i = 0; i < expected.size(); ++i) {
-    REQUIRE(weights[i] == Approx(expected[i]).margin(2e-6).epsilon(2e-6));
-  }
-}
-
 }  // namespace
 
 TEST_CASE("a run on nodes equals a plain loop, whatever the topology and however the workers are spread") {
@@ -107,13 +104,13 @@ TEST_CASE("a run on nodes equals a plain loop, whatever the topology and however
   config::Job job = test::quadratic_job(workers, steps, width, correction);
   job.topology.kind = topology;
   job.topology.servers = topology == TopologyKind::ps_sync ? 2 : 1;
-  const auto e = experiment();
+  const auto e = test::experiment();
   const Ended ended = run_on_nodes(job, nodes, e);
   REQUIRE(ended.error == "");
   CHECK(ended.summary.steps == steps);
   CHECK((ended.summary.bytes_sent > 0) == (nodes > 1));
   const auto expected = test::plain_training(job, e->problem, steps);
-  for (int rank = 0; rank < workers; ++rank) require_equal(e->last_weights(rank), expected.back());
+  for (int rank = 0; rank < workers; ++rank) test::require_equal(e->last_weights(rank), expected.back());
   for (const actors::NodeEnd& node : ended.nodes) {
     CHECK_FALSE(node.failure);
     CHECK_FALSE(node.stuck);
@@ -122,7 +119,7 @@ TEST_CASE("a run on nodes equals a plain loop, whatever the topology and however
 
 TEST_CASE("spans of all nodes are in the driver's time") {
   const auto before = scheduler::SteadyClock().now();
-  const Ended ended = run_on_nodes(test::quadratic_job(3, 20, 2, Correction::local), 3, experiment());
+  const Ended ended = run_on_nodes(test::quadratic_job(3, 20, 2, Correction::local), 3, test::experiment());
   const auto after = scheduler::SteadyClock().now();
   REQUIRE(ended.error == "");
   REQUIRE(ended.summary.tracks.size() == 6);
@@ -134,7 +131,7 @@ TEST_CASE("spans of all nodes are in the driver's time") {
 }
 
 TEST_CASE("F4: an exception in a worker is the first thing that the driver and every node say") {
-  const auto e = experiment();
+  const auto e = test::experiment();
   e->before_gradient = [](int rank, std::int64_t step, std::span<float>) {
     if (rank == 3 && step == 6) throw std::runtime_error("bad shard");
   };
@@ -149,7 +146,7 @@ TEST_CASE("F4: an exception in a worker is the first thing that the driver and e
 }
 
 TEST_CASE("F2: a rank on another node with another model is found before step 0, with both ranks and shapes") {
-  const auto e = experiment();
+  const auto e = test::experiment();
   e->parameters = [](int rank) { return std::vector<models::Parameter>{{"fc.weight", {rank == 1 ? 11 : 10, 784}}}; };
   std::atomic<bool> computed = false;
   e->before_gradient = [&](auto&&...) { computed = true; };
@@ -160,9 +157,8 @@ TEST_CASE("F2: a rank on another node with another model is found before step 0,
 }
 
 TEST_CASE("a node that leaves ends the run everywhere, and is named with its rank and step") {
-  const auto e = experiment();
+  const auto e = test::experiment();
   NoticeObserver observer;
-  observer.on_step_report = [](const actors::Progress&) {};
   std::promise<void> begun;
   std::once_flag once;
   e->before_gradient = [&](int rank, std::int64_t step, std::span<float>) {
@@ -189,7 +185,7 @@ TEST_CASE("a node that leaves ends the run everywhere, and is named with its ran
 }
 
 TEST_CASE("a driver that is gone ends the nodes") {
-  const auto e = experiment();
+  const auto e = test::experiment();
   std::promise<void> begun;
   std::once_flag once;
   e->before_gradient = [&](int, std::int64_t step, std::span<float>) {
@@ -213,7 +209,7 @@ TEST_CASE("a driver that is gone ends the nodes") {
 TEST_CASE("a node without driver ends when the time to join is over") {
   actors::NodePlace place = node_place("tcp://127.0.0.1:9", "lonely");
   place.join_limit = std::chrono::milliseconds(300);
-  actors::NodeRun node(place, replicas_of(experiment()), [] { FAIL("joined nobody"); });
+  actors::NodeRun node(place, replicas_of(test::experiment()), [] { FAIL("joined nobody"); });
   const actors::NodeEnd end = node.wait();
   REQUIRE(end.failure);
   CHECK(end.driver_lost);
@@ -221,7 +217,7 @@ TEST_CASE("a node without driver ends when the time to join is over") {
 }
 
 TEST_CASE("a run whose nodes do not come fails in time, and says how many came") {
-  const auto e = experiment();
+  const auto e = test::experiment();
   config::Job job = test::quadratic_job(2, 10, 2, Correction::local);
   job.cluster.join_timeout_seconds = 0.5;
   NoticeObserver observer;
@@ -231,8 +227,24 @@ TEST_CASE("a run whose nodes do not come fails in time, and says how many came")
   REQUIRE(nodes.wait().front().failure);
 }
 
+TEST_CASE("a local node whose process ends before all have joined ends the run at once") {
+  const auto e = test::experiment();
+  NoticeObserver observer;
+  std::promise<void> joined;
+  std::once_flag once;
+  observer.on_each_notice = [&](const std::string& text) {
+    if (text.find("1 of 2 nodes") != std::string::npos) std::call_once(once, [&] { joined.set_value(); });
+  };
+  actors::ClusterRun run(test::quadratic_job(2, 10, 2, Correction::local), driver_place(2), observer, test::patient());
+  Nodes nodes(run.endpoint(), 1, e);
+  joined.get_future().wait();
+  run.process_ended(comm::control::this_node(version).pid, "it was ended by signal 9");
+  CHECK_THROWS_WITH(run.wait(), Contains("node n0 (") && Contains("it was ended by signal 9"));
+  REQUIRE(nodes.wait().front().failure);
+}
+
 TEST_CASE("a node that comes late is told that the run has all its nodes, and the run goes on") {
-  const auto e = experiment();
+  const auto e = test::experiment();
   NoticeObserver observer;
   std::promise<void> begun;
   std::once_flag once;
@@ -267,21 +279,74 @@ TEST_CASE("a name of a node that there is not for the servers is an error that l
   config::Job job = test::quadratic_job(2, 10, 1, Correction::none);
   job.topology.kind = TopologyKind::ps_sync;
   job.topology.server_node.emplace("big");
-  const Ended ended = run_on_nodes(job, 2, experiment());
+  const Ended ended = run_on_nodes(job, 2, test::experiment());
   CHECK_THAT(ended.error, Contains("\"big\"") && Contains("n0") && Contains("n1"));
 }
 
 TEST_CASE("W2: a network interface that a node lacks is an error that lists those that it has") {
   config::Job job = test::quadratic_job(2, 10, 1, Correction::none);
   job.cluster.interface.emplace("eth77");
-  const Ended ended = run_on_nodes(job, 2, experiment());
+  const Ended ended = run_on_nodes(job, 2, test::experiment());
   CHECK_THAT(ended.error, Contains("eth77") && Contains("lo"));
+}
+
+TEST_CASE("W1: a node that others could reach only by its loopback address is an error that says so") {
+  const auto e = test::experiment();
+  NoticeObserver observer;
+  actors::ClusterRun run(test::quadratic_job(2, 10, 1, Correction::none), driver_place(2), observer, test::patient());
+  actors::NodePlace elsewhere = node_place(run.endpoint(), "n1");
+  elsewhere.self.host = "elsewhere";
+  actors::NodeRun first(node_place(run.endpoint(), "n0"), replicas_of(e), [] {});
+  actors::NodeRun second(elsewhere, replicas_of(e), [] {});
+  CHECK_THROWS_WITH(run.wait(), Contains("loopback address 127.0.0.1") && Contains("cluster.interface"));
+  CHECK(first.wait().failure);
+  CHECK(second.wait().failure);
+}
+
+TEST_CASE("a run that cannot be told of its begin does not begin, and leaves its port") {
+  class Refusing : public NoticeObserver {
+   public:
+    void on_begin() override { throw std::runtime_error("the disk is full"); }
+  };
+  Refusing observer;
+  actors::DriverPlace place = driver_place(1);
+  const config::Job job = test::quadratic_job(1, 10, 1, Correction::none);
+  {
+    NoticeObserver other;
+    place.endpoint = actors::ClusterRun(job, place, other).endpoint();
+  }
+  CHECK_THROWS_WITH(actors::ClusterRun(job, place, observer), "the disk is full");
+  CHECK(observer.notices == "");
+  NoticeObserver other;
+  CHECK_NOTHROW(actors::ClusterRun(job, place, other));
+}
+
+TEST_CASE("a job that the nodes cannot fit, or a port in use, is an error before the run begins") {
+  class Beginning : public NoticeObserver {
+   public:
+    void on_begin() override { begun = true; }
+    bool begun = false;
+  };
+  Beginning observer;
+  config::Job job = test::quadratic_job(2, 10, 1, Correction::none);
+  CHECK_THROWS_AS(actors::ClusterRun(job, driver_place(3), observer), config::JobError);
+  job.topology.kind = TopologyKind::ps_sync;
+  job.topology.server_node.emplace("big");
+  actors::DriverPlace place = driver_place(2);
+  place.names = {"n0", "n1"};
+  CHECK_THROWS_AS(actors::ClusterRun(job, place, observer), config::JobError);
+  NoticeObserver other;
+  const actors::ClusterRun listening(test::quadratic_job(2, 10, 1, Correction::none), driver_place(2), other);
+  place = driver_place(2);
+  place.endpoint = listening.endpoint();
+  CHECK_THROWS_WITH(actors::ClusterRun(job, place, observer), Contains(listening.endpoint()));
+  CHECK_FALSE(observer.begun);
 }
 
 TEST_CASE("W3: two runs at once on one machine do not disturb each other") {
   const config::Job job = test::quadratic_job(2, 30, 2, Correction::local);
-  const auto first = experiment();
-  const auto second = experiment();
+  const auto first = test::experiment();
+  const auto second = test::experiment();
   auto other = std::async(std::launch::async, [&] { return run_on_nodes(job, 2, first); });
   const Ended ended = run_on_nodes(job, 2, second);
   const Ended other_ended = other.get();

@@ -1,7 +1,7 @@
 #include <catch2/catch.hpp>
 
+#include "support/experiments.h"
 #include "support/plain_training.h"
-#include "support/run_job.h"
 
 namespace {
 
@@ -19,25 +19,14 @@ config::Optimizer optimizer(OptimizerKind kind, bool nesterov) {
   return settings;
 }
 
-void require_equal(const std::vector<float>& weights, const std::vector<float>& expected) {
-  for (std::size_t i = 0; i < expected.size(); ++i) {
-    REQUIRE(weights[i] == Approx(expected[i]).margin(2e-6).epsilon(2e-6));
-  }
-}
-
 // Update by update; those in flight at the end are applied together, and so seen as one.
-void require_equal(const std::vector<std::vector<float>>& weights, const std::vector<std::vector<float>>& expected) {
+void require_equal_updates(const std::vector<std::vector<float>>& weights,
+                           const std::vector<std::vector<float>>& expected) {
   REQUIRE(!weights.empty());
   REQUIRE(weights.size() <= expected.size());
-  for (std::size_t update = 0; update + 1 < weights.size(); ++update) require_equal(weights[update], expected[update]);
-  require_equal(weights.back(), expected.back());
-}
-
-std::shared_ptr<test::Experiment> trained(const config::Job& job, const test::Quadratic& problem) {
-  auto experiment = std::make_shared<test::Experiment>(problem);
-  const actors::RunSummary summary = test::run_quadratic(job, experiment);
-  REQUIRE(summary.steps == job.training.steps);
-  return experiment;
+  for (std::size_t update = 0; update + 1 < weights.size(); ++update)
+    test::require_equal(weights[update], expected[update]);
+  test::require_equal(weights.back(), expected.back());
 }
 
 }  // namespace
@@ -55,9 +44,9 @@ TEST_CASE("a run equals a plain loop that delays its gradients by width - 1 step
   config::Job job = test::quadratic_job(workers, steps, width, correction);
   job.optimizer = optimizer(kind, nesterov);
   const test::Quadratic problem;
-  const auto experiment = trained(job, problem);
+  const auto experiment = test::trained(job, problem);
   const auto expected = test::plain_training(job, problem, steps);
-  for (int rank = 0; rank < workers; ++rank) require_equal(experiment->weights_of(rank), expected);
+  for (int rank = 0; rank < workers; ++rank) require_equal_updates(experiment->weights_of(rank), expected);
 }
 
 TEST_CASE("a run whose width grows after warm-up equals a plain loop that does the same") {
@@ -67,7 +56,7 @@ TEST_CASE("a run whose width grows after warm-up equals a plain loop that does t
   config::Job job = test::quadratic_job(3, steps, 3, Correction::local);
   job.topology.warmup_steps = warmup;
   const test::Quadratic problem;
-  require_equal(trained(job, problem)->weights_of(0), test::plain_training(job, problem, steps));
+  require_equal_updates(test::trained(job, problem)->weights_of(0), test::plain_training(job, problem, steps));
 }
 
 TEST_CASE("with the same data on every rank, correction local equals synchronous training bit for bit") {
@@ -80,10 +69,10 @@ TEST_CASE("with the same data on every rank, correction local equals synchronous
   problem.samples = [](std::int64_t, int) { return 2; };
   config::Job job = test::quadratic_job(workers, 40, 1, Correction::none);
   job.optimizer.clip_norm = clip;
-  const auto synchronous = trained(job, problem)->last_weights(0);
+  const auto synchronous = test::trained(job, problem)->last_weights(0);
   job.topology.width = width;
   job.topology.correction = Correction::local;
-  CHECK(trained(job, problem)->last_weights(0) == synchronous);
+  CHECK(test::trained(job, problem)->last_weights(0) == synchronous);
 }
 
 TEST_CASE("all replicas hold the same bits after every update, and again when the run is repeated") {
@@ -92,8 +81,8 @@ TEST_CASE("all replicas hold the same bits after every update, and again when th
   config::Job job = test::quadratic_job(4, 60, width, width == 1 ? Correction::none : Correction::local);
   test::Quadratic problem;
   problem.size = 3000;
-  const auto first = trained(job, problem);
-  const auto second = trained(job, problem);
+  const auto first = test::trained(job, problem);
+  const auto second = test::trained(job, problem);
   for (int rank = 0; rank < 4; ++rank) {
     CHECK(first->weights_of(rank) == first->weights_of(0));
     CHECK(second->weights_of(rank) == first->weights_of(rank));
@@ -106,7 +95,7 @@ TEST_CASE("p workers with batch b equal one worker with batch p*b") {
   test::Quadratic four;
   four.samples = [](std::int64_t, int) { return 2; };
   const config::Job job = test::quadratic_job(4, steps, 1, Correction::none);
-  const auto distributed = trained(job, four)->last_weights(0);
+  const auto distributed = test::trained(job, four)->last_weights(0);
 
   std::vector<double> w(four.size);
   std::vector<double> v(four.size);
@@ -128,7 +117,7 @@ TEST_CASE("a worker whose share is empty counts with weight 0") {
   problem.samples = [](std::int64_t step, int rank) { return rank == 0 && step == 10 ? 0 : 10; };
   const auto width = GENERATE(1, 2);
   const config::Job job = test::quadratic_job(2, 11, width, width == 1 ? Correction::none : Correction::local);
-  require_equal(trained(job, problem)->weights_of(0), test::plain_training(job, problem, 11));
+  require_equal_updates(test::trained(job, problem)->weights_of(0), test::plain_training(job, problem, 11));
 }
 
 TEST_CASE("the stability limits of delayed gradients hold in a real run") {
@@ -156,7 +145,7 @@ TEST_CASE("the stability limits of delayed gradients hold in a real run") {
     config::Job job = test::quadratic_job(2, 3000, w, c);
     job.optimizer.lr = rate;
     job.optimizer.momentum = mu;
-    const auto e = std::make_shared<test::Experiment>(problem);
+    const auto e = test::experiment(problem);
     try {
       test::run_quadratic(job, e);
     } catch (const actors::RunError&) {

@@ -4,8 +4,8 @@
 #include <future>
 #include <limits>
 
+#include "support/experiments.h"
 #include "support/plain_training.h"
-#include "support/run_job.h"
 
 namespace {
 
@@ -17,8 +17,6 @@ config::Job job_of(int workers, std::int64_t steps, int width = 2) {
   return test::quadratic_job(workers, steps, width, width == 1 ? Correction::none : Correction::local);
 }
 
-std::shared_ptr<test::Experiment> experiment() { return std::make_shared<test::Experiment>(test::Quadratic{}); }
-
 }  // namespace
 
 TEST_CASE("F4: an exception in a worker ends the run and names rank, step and message") {
@@ -26,7 +24,7 @@ TEST_CASE("F4: an exception in a worker ends the run and names rank, step and me
   const auto workers = GENERATE(1, 4);
   const int culprit = workers - 1;
   CAPTURE(width, workers);
-  const auto e = experiment();
+  const auto e = test::experiment();
   e->before_gradient = [culprit](int rank, std::int64_t step, std::span<float>) {
     if (rank == culprit && step == 6) throw std::runtime_error("bad shard");
   };
@@ -36,7 +34,7 @@ TEST_CASE("F4: an exception in a worker ends the run and names rank, step and me
 }
 
 TEST_CASE("an exception of unknown type ends the run") {
-  const auto e = experiment();
+  const auto e = test::experiment();
   e->before_gradient = [](int rank, std::int64_t, std::span<float>) {
     if (rank == 1) throw 7;
   };
@@ -44,7 +42,7 @@ TEST_CASE("an exception of unknown type ends the run") {
 }
 
 TEST_CASE("an exception while a replica is built ends the run") {
-  const auto e = experiment();
+  const auto e = test::experiment();
   e->on_build = [](int rank) {
     if (rank == 2) throw std::runtime_error("no memory left");
   };
@@ -52,7 +50,7 @@ TEST_CASE("an exception while a replica is built ends the run") {
 }
 
 TEST_CASE("an exception in an evaluation ends the run") {
-  const auto e = experiment();
+  const auto e = test::experiment();
   e->on_evaluate = [](int rank) {
     if (rank == 0) throw std::runtime_error("no test set");
   };
@@ -60,7 +58,7 @@ TEST_CASE("an exception in an evaluation ends the run") {
 }
 
 TEST_CASE("an exception in the observer ends the run") {
-  const auto e = experiment();
+  const auto e = test::experiment();
   const config::Job job = job_of(2, 20);
   struct Broken : test::KeepingObserver {
     void on_test(const actors::TestResult&) override { throw std::runtime_error("no space left on device"); }
@@ -70,7 +68,7 @@ TEST_CASE("an exception in the observer ends the run") {
 }
 
 TEST_CASE("an exception of unknown type in the observer ends the run") {
-  const auto e = experiment();
+  const auto e = test::experiment();
   const config::Job job = job_of(2, 20);
   struct Broken : test::KeepingObserver {
     void on_test(const actors::TestResult&) override { throw 7; }
@@ -80,7 +78,7 @@ TEST_CASE("an exception of unknown type in the observer ends the run") {
 }
 
 TEST_CASE("an observer that fails is not called again") {
-  const auto e = experiment();
+  const auto e = test::experiment();
   config::Job job = job_of(4, 1'000'000'000);
   job.run.report_seconds = 0.001;
   struct Broken : test::KeepingObserver {
@@ -96,7 +94,7 @@ TEST_CASE("an observer that fails is not called again") {
 }
 
 TEST_CASE("F2: a rank with another model is found before step 0") {
-  const auto e = experiment();
+  const auto e = test::experiment();
   e->parameters = [](int rank) { return std::vector<models::Parameter>{{"fc.weight", {rank == 3 ? 11 : 10, 784}}}; };
   bool computed = false;
   e->before_gradient = [&](auto&&...) { computed = true; };
@@ -106,7 +104,7 @@ TEST_CASE("F2: a rank with another model is found before step 0") {
 }
 
 TEST_CASE("a rank that does not come ends the run at the deadline, and is named") {
-  const auto e = experiment();
+  const auto e = test::experiment();
   std::promise<void> release;
   e->before_gradient = [released = release.get_future().share()](int rank, std::int64_t step, std::span<float>) {
     if (rank == 1 && step == 5) released.wait();
@@ -133,7 +131,7 @@ TEST_CASE("N1: a mean that is not finite is skipped on every rank") {
   const auto width = GENERATE(1, 2, 3);
   const auto value = GENERATE(std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity());
   CAPTURE(width, value);
-  const auto e = experiment();
+  const auto e = test::experiment();
   e->before_gradient = [value](int rank, std::int64_t step, std::span<float> gradient) {
     if (rank == 1 && step == 7) gradient[2] = value;
   };
@@ -147,7 +145,7 @@ TEST_CASE("N1: a mean that is not finite is skipped on every rank") {
 }
 
 TEST_CASE("N1: five skipped updates in a row end the run and name rank and step") {
-  const auto e = experiment();
+  const auto e = test::experiment();
   e->before_gradient = [](int rank, std::int64_t step, std::span<float> gradient) {
     if (rank == 1 && step >= 7) gradient[0] = std::numeric_limits<float>::quiet_NaN();
   };
@@ -157,7 +155,7 @@ TEST_CASE("N1: five skipped updates in a row end the run and name rank and step"
 }
 
 TEST_CASE("four skipped updates in a row do not end the run") {
-  const auto e = experiment();
+  const auto e = test::experiment();
   e->before_gradient = [](int rank, std::int64_t step, std::span<float> gradient) {
     if (rank == 1 && step % 5 != 0) gradient[0] = std::numeric_limits<float>::quiet_NaN();
   };
@@ -165,7 +163,7 @@ TEST_CASE("four skipped updates in a row do not end the run") {
 }
 
 TEST_CASE("an interrupted run ends in order: same step and weights everywhere, nothing evaluated") {
-  const auto e = experiment();
+  const auto e = test::experiment();
   bool evaluated = false;
   e->on_evaluate = [&](int) { evaluated = true; };
   config::Job job = job_of(4, 1'000'000'000);
@@ -188,7 +186,7 @@ TEST_CASE("an interrupted run ends in order: same step and weights everywhere, n
 }
 
 TEST_CASE("a run that is interrupted before it starts ends without a step") {
-  const auto e = experiment();
+  const auto e = test::experiment();
   std::promise<void> release;
   const auto released = release.get_future().share();
   e->on_build = [&](int) { released.wait(); };
@@ -203,7 +201,7 @@ TEST_CASE("a run that is interrupted before it starts ends without a step") {
 }
 
 TEST_CASE("a run that is cut short ends at once") {
-  const auto e = experiment();
+  const auto e = test::experiment();
   config::Job job = job_of(4, 1'000'000'000);
   test::KeepingObserver observer;
   actors::LocalRun run(job, test::make_quadratic_replicas(job, e), observer, test::patient());
@@ -212,7 +210,7 @@ TEST_CASE("a run that is cut short ends at once") {
 }
 
 TEST_CASE("a run that is given up leaves nothing behind") {
-  const auto e = experiment();
+  const auto e = test::experiment();
   const config::Job job = job_of(4, 1'000'000'000);
   test::KeepingObserver observer;
   { actors::LocalRun run(job, test::make_quadratic_replicas(job, e), observer, test::patient()); }

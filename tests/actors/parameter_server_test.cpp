@@ -10,8 +10,8 @@
 #include <thread>
 #include <utility>
 
+#include "support/experiments.h"
 #include "support/plain_training.h"
-#include "support/run_job.h"
 
 namespace {
 
@@ -27,19 +27,6 @@ config::Job server_job(TopologyKind kind, int workers, std::int64_t steps) {
   job.topology.kind = kind;
   job.training.batch = 4;
   return job;
-}
-
-std::shared_ptr<test::Experiment> trained(const config::Job& job, const test::Quadratic& problem) {
-  auto experiment = std::make_shared<test::Experiment>(problem);
-  const actors::RunSummary summary = test::run_quadratic(job, experiment);
-  REQUIRE(summary.steps == job.training.steps);
-  return experiment;
-}
-
-void require_equal(const std::vector<float>& weights, const std::vector<float>& expected) {
-  for (std::size_t i = 0; i < expected.size(); ++i) {
-    REQUIRE(weights[i] == Approx(expected[i]).margin(2e-6).epsilon(2e-6));
-  }
 }
 
 // Lets workers compute in turn, each once the one before has its answer.
@@ -85,10 +72,10 @@ TEST_CASE("ps-sync equals allreduce bit for bit, after every update") {
   job.optimizer.weight_decay = 0.01;
   job.topology.width = width;
   const test::Quadratic problem;
-  const auto reduced = trained(job, problem);
+  const auto reduced = test::trained(job, problem);
   job.topology.kind = TopologyKind::ps_sync;
   job.topology.servers = servers;
-  const auto served = trained(job, problem);
+  const auto served = test::trained(job, problem);
   for (int rank = 0; rank < workers; ++rank) {
     auto weights = served->weights_of(rank);
     // With its last update applied, a worker asks for the last state.
@@ -108,27 +95,27 @@ TEST_CASE("ps-sync with correction momentum equals a plain loop") {
   job.topology.servers = 2;
   job.optimizer.nesterov = nesterov;
   const test::Quadratic problem;
-  require_equal(trained(job, problem)->last_weights(1), test::plain_training(job, problem, 30).back());
+  test::require_equal(test::trained(job, problem)->last_weights(1), test::plain_training(job, problem, 30).back());
 }
 
 TEST_CASE("ps-sync clips by the norm of the whole mean, however many servers there are") {
   config::Job job = server_job(TopologyKind::allreduce, 2, 20);
   job.optimizer.clip_norm = 0.5;
   const test::Quadratic problem;
-  const auto reduced = trained(job, problem)->last_weights(0);
+  const auto reduced = test::trained(job, problem)->last_weights(0);
   job.topology.kind = TopologyKind::ps_sync;
-  CHECK(trained(job, problem)->last_weights(0) == reduced);
+  CHECK(test::trained(job, problem)->last_weights(0) == reduced);
   job.topology.servers = 3;
-  require_equal(trained(job, problem)->last_weights(0), reduced);
+  test::require_equal(test::trained(job, problem)->last_weights(0), reduced);
 }
 
 TEST_CASE("ps-async with staleness 0 is ps-sync") {
   config::Job job = server_job(TopologyKind::ps_sync, 4, 30);
   const test::Quadratic problem;
-  const auto together = trained(job, problem);
+  const auto together = test::trained(job, problem);
   job.topology.kind = TopologyKind::ps_async;
   job.topology.staleness = 0;
-  CHECK(trained(job, problem)->weights_of(3) == together->weights_of(3));
+  CHECK(test::trained(job, problem)->weights_of(3) == together->weights_of(3));
 }
 
 TEST_CASE("ps-async clips each gradient by the norm of all its parts") {
@@ -137,7 +124,7 @@ TEST_CASE("ps-async clips each gradient by the norm of all its parts") {
   job.topology.servers = 3;
   job.optimizer.clip_norm = 0.3;
   const test::Quadratic problem;
-  const auto e = std::make_shared<test::Experiment>(problem);
+  const auto e = test::experiment(problem);
   run_in_turns(job, e);
   const auto expected = test::plain_asynchronous_training(job, problem, 20);
   for (std::size_t i = 0; i < expected.size(); ++i) REQUIRE(e->last_weights(0)[i] == Approx(expected[i]).margin(1e-5));
@@ -157,10 +144,10 @@ TEST_CASE("ps-async applies each gradient as it comes: a run equals a plain loop
   job.topology.correction = correction;
   job.topology.dc_lambda = 0.5;
   const test::Quadratic problem;
-  const auto e = std::make_shared<test::Experiment>(problem);
+  const auto e = test::experiment(problem);
   run_in_turns(job, e);
   const auto expected = test::plain_asynchronous_training(job, problem, 20);
-  for (int rank = 0; rank < workers; ++rank) require_equal(e->last_weights(rank), expected);
+  for (int rank = 0; rank < workers; ++rank) test::require_equal(e->last_weights(rank), expected);
 }
 
 TEST_CASE("no worker runs further ahead of the slowest than the staleness allows, and the summary tells how far") {
@@ -174,7 +161,7 @@ TEST_CASE("no worker runs further ahead of the slowest than the staleness allows
   job.topology.servers = servers;
   job.topology.staleness = width + 1;
   const std::int64_t bound = *job.topology.staleness;
-  const auto e = std::make_shared<test::Experiment>(test::Quadratic{});
+  const auto e = test::experiment();
   // The slowest worker takes its time over each step until the others are as far ahead as they may be.
   std::mutex mutex;
   std::condition_variable changed;
@@ -199,7 +186,7 @@ TEST_CASE("no worker runs further ahead of the slowest than the staleness allows
 
 TEST_CASE("without a bound a worker finishes while another is at its first step, and the run warns of it") {
   config::Job job = server_job(TopologyKind::ps_async, 2, 50);
-  const auto e = std::make_shared<test::Experiment>(test::Quadratic{});
+  const auto e = test::experiment();
   std::atomic<std::int64_t> fast = 0;
   e->before_gradient = [&](int rank, std::int64_t step, std::span<float>) {
     if (rank == 1) {
@@ -224,10 +211,10 @@ TEST_CASE("an evaluation with predicted weights is of the true ones, and changes
   config::Job job = server_job(kind, 1, 25);
   job.topology.width = 2;
   job.topology.correction = Correction::momentum;
-  const auto alone = std::make_shared<test::Experiment>(test::Quadratic{});
+  const auto alone = test::experiment();
   test::run_quadratic(job, alone);
   job.run.evaluate_epochs = true;
-  const auto evaluated = std::make_shared<test::Experiment>(test::Quadratic{});
+  const auto evaluated = test::experiment();
   test::KeepingObserver observer;
   actors::LocalRun run(job, test::make_quadratic_replicas(job, evaluated), observer, test::patient());
   run.wait();
@@ -248,7 +235,7 @@ TEST_CASE("N1: with parameter servers a gradient that is not finite is skipped")
   job.topology.servers = servers;
   job.topology.correction = correction;
   if (kind == TopologyKind::ps_async) job.topology.staleness = 2;
-  const auto e = std::make_shared<test::Experiment>(test::Quadratic{});
+  const auto e = test::experiment();
   e->before_gradient = [value](int rank, std::int64_t step, std::span<float> gradient) {
     if (rank == 1 && step == 7) gradient[4] = value;
   };
@@ -266,7 +253,7 @@ TEST_CASE("N1: with parameter servers a gradient that is not finite is skipped")
 TEST_CASE("N1: with parameter servers five skipped gradients in a row end the run and name rank and step") {
   const auto kind = GENERATE(TopologyKind::ps_sync, TopologyKind::ps_async);
   config::Job job = server_job(kind, 3, 100);
-  const auto e = std::make_shared<test::Experiment>(test::Quadratic{});
+  const auto e = test::experiment();
   e->before_gradient = [](int rank, std::int64_t step, std::span<float> gradient) {
     if (rank == 1 && step >= 7) gradient[0] = std::numeric_limits<float>::quiet_NaN();
   };
@@ -281,9 +268,9 @@ TEST_CASE("with a codec all workers of ps-sync hold the same bits, close to thos
   job.topology.servers = servers;
   test::Quadratic problem;
   problem.size = 3000;
-  const auto exact = trained(job, problem)->last_weights(0);
+  const auto exact = test::trained(job, problem)->last_weights(0);
   job.topology.codec = codec;
-  const auto coded = trained(job, problem);
+  const auto coded = test::trained(job, problem);
   CHECK(coded->weights_of(1) == coded->weights_of(0));
   CHECK(coded->weights_of(2) == coded->weights_of(0));
   for (std::size_t i = 0; i < exact.size(); ++i) REQUIRE(std::abs(coded->last_weights(0)[i] - exact[i]) < 0.02F);
@@ -295,7 +282,7 @@ TEST_CASE("F4: an exception in a worker ends a run with parameter servers") {
   config::Job job = server_job(kind, 3, 1000);
   job.topology.width = width;
   job.topology.servers = 2;
-  const auto e = std::make_shared<test::Experiment>(test::Quadratic{});
+  const auto e = test::experiment();
   e->before_gradient = [](int rank, std::int64_t step, std::span<float>) {
     if (rank == 2 && step == 6) throw std::runtime_error("bad shard");
   };
@@ -305,7 +292,7 @@ TEST_CASE("F4: an exception in a worker ends a run with parameter servers") {
 }
 
 TEST_CASE("an exception before the first step ends a run with parameter servers") {
-  const auto e = std::make_shared<test::Experiment>(test::Quadratic{});
+  const auto e = test::experiment();
   e->on_build = [](int rank) {
     if (rank == 1) throw std::runtime_error("no memory left");
   };
@@ -319,7 +306,7 @@ TEST_CASE("a worker that does not come ends the run at the deadline, and its ser
   job.topology.servers = servers;
   if (kind == TopologyKind::ps_async) job.topology.staleness = 3;
   job.run.exchange_timeout_seconds = 2;
-  const auto e = std::make_shared<test::Experiment>(test::Quadratic{});
+  const auto e = test::experiment();
   std::promise<void> release;
   e->before_gradient = [released = release.get_future().share()](int rank, std::int64_t step, std::span<float>) {
     if (rank == 1 && step == 5) released.wait();
@@ -344,7 +331,7 @@ TEST_CASE("a worker that is done waits for one that still goes on, however long 
   config::Job job = server_job(TopologyKind::ps_async, 2, 12);
   job.topology.staleness = 1000;
   job.run.exchange_timeout_seconds = 2;
-  const auto e = std::make_shared<test::Experiment>(test::Quadratic{});
+  const auto e = test::experiment();
   e->before_gradient = [](int rank, std::int64_t, std::span<float>) {
     if (rank == 0) std::this_thread::sleep_for(std::chrono::milliseconds(250));
   };
@@ -358,7 +345,7 @@ TEST_CASE("updates can be applied when their reducer has ended") {
   job.topology.width = 2;
   test::Quadratic problem;
   problem.size = 1 << 16;  // large enough to be unmapped when it is freed
-  const auto e = std::make_shared<test::Experiment>(problem);
+  const auto e = test::experiment(problem);
   std::promise<void> failed;
   e->before_gradient = [&, after = failed.get_future().share()](int rank, std::int64_t step, std::span<float>) {
     if (step != 6) return;
@@ -373,7 +360,7 @@ TEST_CASE("a run with parameter servers ends in order when it is interrupted") {
   const auto kind = GENERATE(TopologyKind::ps_sync, TopologyKind::ps_async);
   config::Job job = server_job(kind, 3, 1'000'000'000);
   job.run.report_seconds = 0.01;
-  const auto e = std::make_shared<test::Experiment>(test::Quadratic{});
+  const auto e = test::experiment();
   test::KeepingObserver observer;
   std::promise<void> running;
   observer.on_step_report = [&, told = false](const actors::Progress&) mutable {
@@ -392,7 +379,7 @@ TEST_CASE("a run with parameter servers ends in order when it is interrupted") {
 TEST_CASE("a run with parameter servers shows their spans in tracks of their own") {
   config::Job job = server_job(TopologyKind::ps_sync, 2, 10);
   job.topology.servers = 3;
-  const actors::RunSummary summary = test::run_quadratic(job, std::make_shared<test::Experiment>(test::Quadratic{}));
+  const actors::RunSummary summary = test::run_quadratic(job, test::experiment());
   REQUIRE(summary.tracks.size() == 7);
   CHECK(std::count_if(summary.tracks.begin(), summary.tracks.end(), [](const scheduler::Track& track) {
           const bool applies = std::any_of(track.spans.begin(), track.spans.end(), [](const scheduler::Span& span) {
@@ -406,8 +393,7 @@ TEST_CASE("a codec in shared memory is said to save nothing") {
   config::Job job = server_job(TopologyKind::ps_sync, 2, 3);
   job.topology.codec = Codec::int8;
   test::KeepingObserver observer;
-  actors::LocalRun run(job, test::make_quadratic_replicas(job, std::make_shared<test::Experiment>(test::Quadratic{})),
-                       observer, test::patient());
+  actors::LocalRun run(job, test::make_quadratic_replicas(job, test::experiment()), observer, test::patient());
   run.wait();
   REQUIRE(observer.warnings.size() == 1);
   CHECK_THAT(observer.warnings[0], Contains("int8") && Contains("saves nothing"));

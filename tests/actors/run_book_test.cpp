@@ -16,13 +16,19 @@ class ManualClock final : public scheduler::Clock {
   scheduler::Time time{};
 };
 
+// What a node is called.
+using NodeText = std::function<std::string(int node)>;
+
+std::string here(int) { return ""; }
+std::string on_node(int node) { return "node h" + std::to_string(node) + " (pid 7" + std::to_string(node) + ")"; }
+
+// Of a run with a rank a node.
 struct Book {
-  explicit Book(int workers, bool on_nodes = false, int width = 2)
-      : job(test::quadratic_job(workers, 100, width, config::Correction::none)), book(job, observer, clock) {
+  explicit Book(int workers, const NodeText& node_text = here)
+      : job(test::quadratic_job(workers, 100, 2, config::Correction::none)), book(job, observer, clock) {
     for (int rank = 0; rank < workers; ++rank) {
-      const std::string node = "node h" + std::to_string(rank) + " (pid 7" + std::to_string(rank) + ")";
-      book.expect(ActorKind::worker, rank, rank, on_nodes ? node : "");
-      book.expect(ActorKind::reducer, rank, rank, on_nodes ? node : "");
+      book.expect(ActorKind::worker, rank, rank, node_text(rank));
+      book.expect(ActorKind::reducer, rank, rank, node_text(rank));
       book.ready({rank, 5, 5, 10, {"w [5]"}});
     }
     book.start();
@@ -89,19 +95,19 @@ TEST_CASE("of several failures the cause comes first, whatever order they came i
 }
 
 TEST_CASE("an error of an exchange is a consequence of whatever else is found, also later") {
-  Book b(2, true);
+  Book b(2, on_node);
   b.book.failed({ActorKind::reducer, 0, 3, "rank 1 has gone", Blame::exchange});
   CHECK(b.book.failure_text(false) == "reducer 0 on node h0 (pid 70) at step 3: rank 1 has gone");
-  b.book.lost("node h1 (pid 71)", "its connection ended");
+  b.book.lost(1, "its connection ended");
   CHECK(b.book.failure_text(false) ==
         "node h1 (pid 71) with rank 1 at step 0 is lost: its connection ended\n"
         "  in consequence, reducer 0 on node h0 (pid 70) at step 3: rank 1 has gone");
 }
 
 TEST_CASE("a node that is lost has ended, with the step it was at") {
-  Book b(2, true);
+  Book b(2, on_node);
   b.book.iterations({1, {Book::computed(0, 0), Book::computed(1, 0)}});
-  b.book.lost("node h1 (pid 71)", "silent for 5 s");
+  b.book.lost(1, "silent for 5 s");
   REQUIRE(b.book.has_failed());
   CHECK_THAT(b.book.failure_text(true), Contains("node h1 (pid 71) with rank 1 at step 2 is lost: silent for 5 s") &&
                                             Contains("worker 0 on node h0 (pid 70) has not ended") &&
@@ -112,8 +118,17 @@ TEST_CASE("a node that is lost has ended, with the step it was at") {
   CHECK(b.book.all_ended());
 }
 
+TEST_CASE("of two nodes that call themselves alike only the one that is lost is missed") {
+  Book b(2, [](int) { return "node h (pid 1)"; });
+  b.book.lost(1, "it left");
+  CHECK(b.book.failure_text(true) ==
+        "node h (pid 1) with rank 1 at step 0 is lost: it left\n"
+        "  worker 0 on node h (pid 1) has not ended\n"
+        "  reducer 0 on node h (pid 1) has not ended");
+}
+
 TEST_CASE("a node that could not start its actors has none to wait for, and is named") {
-  Book b(2, true);
+  Book b(2, on_node);
   b.book.failed({ActorKind::node, 1, -1, "no interface eth7", Blame::own});
   CHECK(b.book.failure_text(false) == "node h1 (pid 71): no interface eth7");
   b.book.finished({ActorKind::worker, 0});
@@ -122,15 +137,15 @@ TEST_CASE("a node that could not start its actors has none to wait for, and is n
 }
 
 TEST_CASE("a node that is lost when all its actors have ended is missed by nobody") {
-  Book b(2, true);
+  Book b(2, on_node);
   b.book.finished({ActorKind::worker, 1});
   b.book.finished({ActorKind::reducer, 1});
-  b.book.lost("node h1 (pid 71)", "it left");
+  b.book.lost(1, "it left");
   CHECK_FALSE(b.book.has_failed());
 }
 
 TEST_CASE("a hang tells who is at which step, and for how long; then only after twice as long again") {
-  Book b(2, true);
+  Book b(2, on_node);
   b.clock->time = std::chrono::seconds(2);
   b.book.iterations({0, {Book::computed(0, 0)}});
   b.clock->time = std::chrono::seconds(11);
@@ -148,6 +163,35 @@ TEST_CASE("a hang tells who is at which step, and for how long; then only after 
   b.book.iterations({1, {Book::computed(0, 0)}});
   b.clock->time = std::chrono::seconds(34);
   CHECK_FALSE(b.book.hang());
+}
+
+TEST_CASE("a hang before the first step tells who is not ready") {
+  const config::Job job = test::quadratic_job(2, 10, 1, config::Correction::none);
+  test::KeepingObserver observer;
+  const auto clock = std::make_shared<ManualClock>();
+  RunBook book(job, observer, clock);
+  clock->time = std::chrono::seconds(100);
+  CHECK_FALSE(book.hang());
+  for (int rank = 0; rank < 2; ++rank) book.expect(ActorKind::worker, rank, rank, on_node(rank));
+  CHECK_FALSE(book.hang());
+  clock->time = std::chrono::seconds(102);
+  book.ready({0, 5, 5, 10, {"w [5]"}});
+  clock->time = std::chrono::seconds(111);
+  CHECK_FALSE(book.hang());
+  clock->time = std::chrono::seconds(113);
+  CHECK(book.hang() == "nobody has reported for 11 s: rank 1 (node h1 (pid 71)) is not ready");
+  CHECK(book.summary().training_seconds == 0);
+}
+
+TEST_CASE("a hang in the last evaluation tells who has not ended") {
+  Book b(2, on_node);
+  for (int rank = 0; rank < 2; ++rank) b.book.iterations({rank, {Book::computed(0, 0)}});
+  b.book.evaluation({0, true, 1, 100, 50.0, 90, 1000});
+  b.book.finished({ActorKind::worker, 0});
+  b.clock->time = std::chrono::seconds(12);
+  const auto hang = b.book.hang();
+  REQUIRE(hang);
+  CHECK_THAT(*hang, Contains("rank 1 (node h1 (pid 71)) at step 1") && !Contains("rank 0"));
 }
 
 TEST_CASE("workers whose data differ are found before the start") {

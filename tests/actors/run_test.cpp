@@ -2,7 +2,7 @@
 #include <catch2/catch.hpp>
 #include <future>
 
-#include "support/run_job.h"
+#include "support/experiments.h"
 
 namespace {
 
@@ -13,7 +13,7 @@ using scheduler::Phase;
 }  // namespace
 
 TEST_CASE("a run reports progress, evaluations and figures that fit together") {
-  auto e = std::make_shared<test::Experiment>(test::Quadratic{});
+  auto e = test::experiment();
   config::Job job = test::quadratic_job(4, 35, 2, Correction::local);
   job.training.epochs = 4;
   job.training.steps.reset();
@@ -52,7 +52,7 @@ TEST_CASE("a run reports progress, evaluations and figures that fit together") {
 }
 
 TEST_CASE("a run's tracks show each worker's and each reducer's spans, step by step") {
-  const auto e = std::make_shared<test::Experiment>(test::Quadratic{});
+  const auto e = test::experiment();
   const actors::RunSummary summary = test::run_quadratic(test::quadratic_job(3, 20, 2, Correction::local), e);
   REQUIRE(summary.tracks.size() == 6);
   for (int rank = 0; rank < 3; ++rank) {
@@ -73,7 +73,7 @@ TEST_CASE("a run's tracks show each worker's and each reducer's spans, step by s
 
 TEST_CASE("at width 2 the next step is computed before the exchange of a step has ended") {
   // Rank 1 holds its first gradient back until rank 0 computes the next step: at width 1 that would never be.
-  auto e = std::make_shared<test::Experiment>(test::Quadratic{});
+  auto e = test::experiment();
   std::promise<void> computing;
   e->before_gradient = [&, ahead = computing.get_future().share()](int rank, std::int64_t step, std::span<float>) {
     if (rank == 1 && step == 0) ahead.wait();
@@ -90,7 +90,7 @@ TEST_CASE("at width 2 the next step is computed before the exchange of a step ha
 }
 
 TEST_CASE("spans beyond the limit are dropped, the newest kept, and their number known") {
-  const auto e = std::make_shared<test::Experiment>(test::Quadratic{});
+  const auto e = test::experiment();
   const config::Job job = test::quadratic_job(1, 100, 1, Correction::none);
   test::KeepingObserver observer;
   actors::RunOptions options;
@@ -105,14 +105,14 @@ TEST_CASE("spans beyond the limit are dropped, the newest kept, and their number
 
 TEST_CASE("a run of as many workers as there may be ends, with all its threads") {
   for (int repeat = 0; repeat < 10; ++repeat) {
-    const auto e = std::make_shared<test::Experiment>(test::Quadratic{});
+    const auto e = test::experiment();
     CHECK(test::run_quadratic(test::quadratic_job(64, 5, 2, Correction::local), e).steps == 5);
     CHECK(e.use_count() == 1);
   }
 }
 
 TEST_CASE("N2: a run with uncorrected momentum at width 2 warns before it starts") {
-  const auto e = std::make_shared<test::Experiment>(test::Quadratic{});
+  const auto e = test::experiment();
   const config::Job job = test::quadratic_job(1, 3, 2, Correction::none);
   test::KeepingObserver observer;
   actors::LocalRun run(job, test::make_quadratic_replicas(job, e), observer);

@@ -3,72 +3,9 @@
 # usage: program_test.sh TANDEM
 set -euo pipefail
 
-readonly tandem=$1
-folder=$(mktemp -d)
-pid=
-trap '[[ -z $pid ]] || kill -KILL "$pid"; rm -rf "$folder"' EXIT
-cd "$folder"
-failures=0
-
-check() { # WHAT CONDITION...
-  local what=$1
-  shift
-  if "$@"; then
-    printf 'passed: %s\n' "$what"
-  else
-    printf 'FAILED: %s\n' "$what"
-    failures=$((failures + 1))
-    for file in out err; do [[ -s $file ]] && sed "s/^/  $file: /" "$file"; done
-  fi
-}
-
-# run STATUS ARGUMENT...: runs the program, checks its exit status, keeps its output in out and err.
-run() {
-  local wanted=$1 status=0
-  shift
-  "$tandem" "$@" >out 2>err </dev/null || status=$?
-  check "exit status $wanted of: tandem $*" test "$status" = "$wanted"
-}
-
-job() { # NAME LINES: writes NAME.toml, a small job with more lines
-  cat >"$1.toml" <<END
-[data]
-kind = "synthetic"
-samples = 2000
-test_samples = 200
-[model]
-kind = "softmax"
-[training]
-workers = 4
-batch = 5
-$2
-END
-}
-
-says() { grep -qF -- "$2" "$1"; }
-reports() { [[ -s runs/$1/metrics.jsonl ]]; }
-
-# start_endless NAME: starts a run that does not end by itself and waits for its first report.
-start_endless() {
-  job "$1" 'epochs = 1000000
-[run]
-report_seconds = 0.05'
-  "$tandem" train "$1.toml" >out 2>err </dev/null &
-  pid=$!
-  until reports "$1"; do
-    kill -0 $pid || return 1
-    sleep 0.05
-  done
-}
-
-# await_end STATUS SECONDS: waits for the run of start_endless; its status, and that it took no longer.
-await_end() {
-  local status=0 begin=$SECONDS
-  wait "$pid" || status=$?
-  pid=
-  check "exit status $1" test "$status" = "$1"
-  check "ends within $2 s" test $((SECONDS - begin)) -le "$2"
-}
+tandem=$(realpath "$1")
+readonly tandem
+source "$(dirname "${BASH_SOURCE[0]}")/program.sh"
 
 test_done() {
   job fine 'epochs = 2'
@@ -125,37 +62,49 @@ test_unwritable() {
 
 test_interrupts() {
   start_endless once
-  kill -INT $pid
-  await_end 130 5
+  kill -INT "$driver"
+  check_end "Ctrl-C" 130 5
   check "the summary says interrupted" says runs/once/summary.json '"status": "interrupted"'
   start_endless twice
-  kill -INT $pid
-  kill -INT $pid
-  await_end 130 5
+  kill -INT "$driver"
+  kill -INT "$driver"
+  check_end "Ctrl-C twice" 130 5
   start_endless terminated
-  kill -TERM $pid
-  await_end 130 5
+  kill -TERM "$driver"
+  check_end "SIGTERM" 130 5
 }
 
-test_ignored_signal() {
+lines_of() { wc -l <"runs/$1/metrics.jsonl"; }
+# has_lines NAME MORE_THAN
+has_lines() { (($(lines_of "$1") > $2)); }
+
+# goes_on NAME: and is interrupted as any other.
+goes_on() {
+  local lines
+  lines=$(lines_of "$1")
+  check "a run of $1 goes on" within 30 has_lines "$1" $((lines + 2))
+  kill -INT "$driver"
+  check_end "Ctrl-C in a run of $1" 130 5
+}
+
+test_signals_that_mean_nothing() {
   trap '' HUP
   start_endless nohup
   trap - HUP
-  kill -HUP $pid
-  local line
-  line=$(wc -l <runs/nohup/metrics.jsonl)
-  # It goes on reporting, or this waits until the test's time is over.
-  until (($(wc -l <runs/nohup/metrics.jsonl) > line + 2)); do sleep 0.05; done
-  kill -INT $pid
-  await_end 130 5
+  kill -HUP "$driver"
+  goes_on nohup
+  # As Slurm sends it to all that it runs, if asked to.
+  start_endless signalled
+  kill -USR1 "$driver"
+  goes_on signalled
 }
 
 test_lock() {
   start_endless locked
   run 1 train locked.toml
   check "a second run into the same folder is refused" says err "another run is writing into runs/locked"
-  kill -INT $pid
-  await_end 130 5
+  kill -INT "$driver"
+  check_end "Ctrl-C in the first" 130 5
 }
 
 test_bench_step() {
@@ -211,17 +160,15 @@ name = "pipeline"'
   check "a codec in shared memory is said to save nothing" says err "saves nothing"
 }
 
-# Signals reach background jobs of a script only with job control.
-set -m
 test_done
 test_bad_usage
 test_missing_data
 test_failing_run
 test_unwritable
 test_interrupts
-test_ignored_signal
+test_signals_that_mean_nothing
 test_lock
 test_bench_step
 test_bench_exchange
 test_topologies
-((failures == 0)) || { printf '%d FAILED\n' "$failures"; exit 1; }
+finish

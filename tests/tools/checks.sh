@@ -1,5 +1,6 @@
 # Assertions for the tests of scripts. To be sourced, from bash with `set -euo pipefail`; the test ends with `finish`.
 # shellcheck shell=bash
+source "$(dirname "${BASH_SOURCE[0]}")/../support/within.sh"
 
 repository=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 scratch=$(mktemp -d)

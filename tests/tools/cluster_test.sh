@@ -20,15 +20,6 @@ ip netns delete "$name"
 trap 'clusters_down; rm -rf "$scratch"' EXIT
 cd "$scratch"
 
-# within SECONDS CONDITION...: waits until the condition holds.
-within() {
-  local deadline=$((SECONDS + $1))
-  until "${@:2}"; do
-    ((SECONDS < deadline)) || return
-    sleep 0.05
-  done
-}
-
 # Hosts
 
 # reaches HOST HOST: over the network, whether or not anything listens there. The file says more than the exit status.

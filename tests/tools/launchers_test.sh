@@ -3,12 +3,13 @@
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/checks.sh"
 
-export calls=$scratch/calls end=$scratch/end running=$scratch/nodes
+export calls=$scratch/calls end=$scratch/end running=$scratch/nodes writing=$scratch/writing written=$scratch/written
 mkdir "$scratch/a folder" "$running"
 cd "$scratch"
 
-# A driver that runs until $end holds its status, or it is told to end; nodes that end with it. A node named "broken"
-# fails, and one named "stubborn" does not end when told.
+# A driver that runs until $end holds its status, or it is told to end, and then writes for as many seconds as $writing
+# holds; nodes that end with the same status, but before that. A node named "broken" fails, and one named "stubborn" does
+# not end when told.
 stub tandem <<'EOS'
 echo "$*" >>"$calls"
 case $1 in
@@ -22,7 +23,12 @@ case $1 in
     ;;
 esac
 until [[ -e $end ]]; do sleep 0.05; done
-[[ $1 == node ]] || exit "$(<"$end")"
+if [[ $1 == train && -s $writing ]]; then
+  trap '' TERM
+  sleep "$(<"$writing")"
+  touch "$written"
+fi
+exit "$(<"$end")"
 EOS
 stub ssh <<'EOS'
 echo "ssh ${*:1:$#-1}" >>"$calls"
@@ -42,14 +48,17 @@ while [[ $1 == --* ]]; do shift; done
 for SLURM_LOCALID in 0 1; do
   SLURMD_NODENAME=c1 SLURM_LOCALID=$SLURM_LOCALID "$@" &
 done
-wait
+wait %1 || status=$?
+wait %2 || status=$?
+exit "${status-0}"
 EOS
 export PATH=$scratch/bin:$PATH TANDEM_SSH=$scratch/bin/ssh
 
-# fresh [STATUS]: nothing has been called; a driver ends with STATUS, or not by itself.
+# fresh [STATUS [SECONDS]]: nothing has been called; a driver ends with STATUS, or not by itself, and writes for SECONDS.
 fresh() {
   : >"$calls"
-  rm -f "$end"
+  rm -f "$end" "$written"
+  printf %s "${2-}" >"$writing"
   [[ -z ${1-} ]] || (sleep 1 && echo "$1" >"$end") &
 }
 
@@ -64,13 +73,6 @@ nodes_stopped() {
   rm -f "$running"/*
 }
 nodes_run() { [[ $(ls "$running" | wc -l) == "$1" ]]; }
-within() {
-  local deadline=$((SECONDS + $1))
-  until "${@:2}"; do
-    ((SECONDS < deadline)) || return
-    sleep 0.05
-  done
-}
 
 # Over ssh
 
@@ -88,6 +90,11 @@ ssh_launch --hosts h1 --user me --node-options '--cores 3' --address 10.0.0.1 --
 expect "the exit status is the driver's" exits_with 3
 expect "ssh is told the user" called ' -l me h1'
 expect "a node gets its options" called 'node --name h1 --cores 3'
+
+fresh 1 18
+ssh_launch --hosts h1,h2 --address 10.0.0.1 --insecure job.toml
+expect "a run that fails exits with 1" exits_with 1
+expect "a driver that takes long to write what it has is let" test -e "$written"
 
 fresh
 ssh_launch --hosts h1,nowhere --address 10.0.0.1 --insecure job.toml
@@ -154,6 +161,9 @@ fresh 1
 slurm_launch --key-folder keys job.toml
 expect "the exit status is the driver's" exits_with 1
 expect "Slurm's nodes get their keys" called '--key keys/node.key --driver-key keys/driver.key.pub'
+fresh 1 22
+slurm_launch --insecure job.toml
+expect "Slurm's driver, too, is let write for long" exits_with 1
 fresh
 slurm_launch job.toml
 expect "Slurm's hosts are no trusted network unless it is said" exits_with 2

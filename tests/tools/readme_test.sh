@@ -152,8 +152,6 @@ expect "the keys of a line of an evaluation are documented" equal \
   "$(section '### A line of an evaluation' docs/results.md | column 1)" \
   "$(grep test_loss "$folder/metrics.jsonl" | tail -n 1 | keys)"
 expect "there are no other lines of metrics" test -z "$(grep -vE 'train_accuracy|test_loss' "$folder/metrics.jsonl")"
-expect "the spans of a timeline are documented" equal "$(section '## `timeline.json`' docs/results.md | column 2)" \
-  "$(sed -n 's/.*"ph":"X".*"name":"\([a-z]*\)".*/\1/p' "$folder/timeline.json" | sort -u)"
 expect "the keys of a summary are documented" equal "$(grep -vx error <<<"$documented_summary")" "$(summary_keys)"
 expect "the pairs of a summary are documented" equal \
   "$(section '## `summary.json`' docs/results.md | grep 'median` and `p95' | column 1)" \
@@ -161,6 +159,21 @@ expect "the pairs of a summary are documented" equal \
 expect "the rows of the closing table are documented" equal \
   "$(section '## Reading the result' README.md | column 1)" \
   "$(sed -n 's/^  \([a-z]*\) .* %.*/\1/p' <<<"$output" | sort)"
+
+# spans: of the timeline, each with the kind of its row.
+spans() {
+  awk -F '"' '
+    { tid = $0; sub(/.*"tid":/, "", tid); sub(/,.*/, "", tid) }
+    /"thread_name"/ { row[tid] = $(NF - 1); sub(/ [0-9]+$/, "", row[tid]) }
+    /"ph":"X"/ { sub(/.*"name":"/, ""); sub(/".*/, ""); print row[tid], $0 }' "$folder/timeline.json" | sort -u
+}
+documented_spans() {
+  section '## `timeline.json`' docs/results.md | awk -F ' *[|] *' '$3 ~ /^`/ { print $2, $3 }' | tr -d '`' | sort
+}
+train topology.codec=int8
+reduced=$(spans)
+train topology.name=ps-sync topology.codec=int8
+expect "the spans of a timeline are documented" equal "$(documented_spans)" "$(sort -u <<<"$reduced"$'\n'"$(spans)")"
 
 # A net of some depth overflows at this rate.
 train model.kind=mlp 'model.hidden=[50, 50, 50, 50]' optimizer.lr=1e6

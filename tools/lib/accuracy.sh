@@ -32,7 +32,7 @@ accuracy() {
     echo 0
     return
   fi
-  sed -n 's/^ *"accuracy": \([0-9.]*\),*$/\1/p' "$folder"/*/summary.json
+  figure accuracy <"$(echo "$folder"/*/summary.json)"
 }
 
 # mean_accuracy SEEDS OVERRIDE...: over the seeds 1 to SEEDS, or "diverged".

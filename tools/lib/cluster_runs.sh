@@ -16,17 +16,10 @@ begin_cluster() {
   readonly cluster_name results address
 }
 
-# on_each_host NAME COMMAND...: runs the command on all hosts at once, with RANK in its environment, from 0 on. Each
-# one's output is in $results/NAME.RANK; shown where one of them fails.
-on_each_host() {
-  local rank pids=() status=0
-  for ((rank = 0; rank < hosts; ++rank)); do
-    cluster exec $((rank + 1)) env RANK=$rank timeout $limit_seconds "${@:2}" >"$results/$1.$rank" 2>&1 &
-    pids+=($!)
-  done
-  for rank in "${!pids[@]}"; do wait "${pids[$rank]}" || status=$?; done
-  ((status == 0)) || { tail -n 5 "$results/$1".* >&2 && fail "on the hosts failed: ${*:2}"; }
-}
+on_own_host() { cluster exec $((RANK + 1)) timeout $limit_seconds "$@"; }
+
+# on_each_host NAME COMMAND...: as on_ranks, a rank on each host.
+on_each_host() { on_ranks $hosts "$1" on_own_host "${@:2}"; }
 
 # train_on_hosts OVERRIDE...: trains $results/job.toml, a node on each host, and prints the folder of its results.
 train_on_hosts() {
@@ -41,15 +34,12 @@ train_on_hosts() {
   echo "$folder/job"
 }
 
-# ddp_on_hosts ARGUMENT...: trains with the script $ddp, a process on each host, and prints what it prints.
+# ddp_on_hosts ARGUMENT...: trains with the script $ddp, a process on each host, and prints what it prints on rank 0.
 ddp_on_hosts() {
   on_each_host ddp env MASTER_ADDR="$address" MASTER_PORT=29500 WORLD_SIZE=$hosts GLOO_SOCKET_IFNAME=eth0 \
     OMP_NUM_THREADS=1 "$python" "$ddp" --threads 1 "$@"
   cat "$results/ddp.0"
 }
-
-# figure KEY: its values in lines of JSON, whether or not there is a blank before them.
-figure() { sed -n "s/.*\"$1\": *\([0-9][0-9.e+-]*\).*/\1/p"; }
 
 # median_step FOLDER: of a run, in seconds.
 median_step() { grep -A 1 '"step_seconds"' "$1/summary.json" | figure median; }

@@ -14,10 +14,26 @@ fail() {
   exit 1
 }
 
+# figure KEY: its values in lines of JSON, whether or not there is a blank before them.
+figure() { sed -n "s/.*\"$1\": *\([0-9][0-9.e+-]*\).*/\1/p"; }
+
 # median [COLUMN]: of the lines on standard input.
 median() {
   awk -v column="${1:-1}" '{ print $column }' | sort -g | awk '{ v[NR] = $1 } END {
     print NR % 2 ? v[(NR + 1) / 2] : (v[NR / 2] + v[NR / 2 + 1]) / 2 }'
+}
+
+# on_ranks COUNT NAME COMMAND...: runs the command so many times at once, with RANK in its environment, from 0 on. Each
+# one's output is in $results/NAME.RANK; shown where one of them fails.
+on_ranks() {
+  local rank pids=() status=0
+  for ((rank = 0; rank < $1; ++rank)); do
+    # shellcheck disable=SC2154  # The script sets it.
+    RANK=$rank "${@:3}" >"$results/$2.$rank" 2>&1 &
+    pids+=($!)
+  done
+  for rank in "${!pids[@]}"; do wait "${pids[$rank]}" || status=$?; done
+  ((status == 0)) || { tail -n 5 "$results/$2".* >&2 && fail "failed: ${*:3}"; }
 }
 
 # Memory, not only cores, bounds a build: compiling one file that includes LibTorch takes up to 2 GB.
