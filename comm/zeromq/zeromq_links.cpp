@@ -79,7 +79,7 @@ void ZeromqLinks::connect(Store& store, const PeerGroupOptions& options) {
   }
   try {
     await_connections(store, options, begin);
-  } catch (const CommError&) {
+  } catch (...) {
     stop();
     throw;
   }
