@@ -9,6 +9,7 @@
 
 #include "comm/control/frame.h"
 #include "comm/keys.h"
+#include "comm/zeromq/sockets.h"
 
 namespace tandem::comm::control {
 
@@ -27,13 +28,12 @@ std::string address_at_other_end(int file) {
 }
 
 void set_common_options(zmq::socket_t& socket, std::size_t largest_message) {
-  // Without a limit; what is under way is limited by Delivery.
-  socket.set(zmq::sockopt::sndhwm, 0);
+  constexpr Time handshake_limit = std::chrono::seconds(5);
+  // What is under way to a node is limited by Delivery, and to others by ServerSide.
+  zeromq::set_unbounded(socket, handshake_limit);
   // At this many waiting messages ZeroMQ stops reading from the connection.
   socket.set(zmq::sockopt::rcvhwm, 1000);
-  socket.set(zmq::sockopt::maxmsgsize, static_cast<std::int64_t>(longest_frame(largest_message)));
-  socket.set(zmq::sockopt::handshake_ivl, 5000);
-  socket.set(zmq::sockopt::linger, 0);
+  zeromq::set_longest_message(socket, longest_frame(largest_message));
 }
 
 void check_key(const std::string& key, const std::string& whose) {

@@ -3,17 +3,10 @@
 #include <utility>
 
 namespace tandem::comm::zeromq {
-namespace {
-
-// What encryption adds to a message; libzmq limits what it comes to with it.
-constexpr std::size_t bytes_of_curve = 33;
-
-}  // namespace
-
 Inbox::Inbox(zmq::context_t& context, const Options& options)
     : zap_(context), socket_(context, zmq::socket_type::dealer), monitor_(context, socket_) {
   set_unbounded(socket_, options.handshake_limit);
-  socket_.set(zmq::sockopt::maxmsgsize, static_cast<std::int64_t>(options.largest_message + bytes_of_curve));
+  set_longest_message(socket_, options.largest_message);
   socket_.set(zmq::sockopt::curve_server, true);
   socket_.set(zmq::sockopt::curve_secretkey, options.keys.secret_key);
   // Without a domain, libzmq would not insist on the handler's answer.

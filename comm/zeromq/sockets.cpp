@@ -117,4 +117,10 @@ void set_unbounded(zmq::socket_t& socket, Duration handshake_limit) {
   socket.set(zmq::sockopt::handshake_ivl, static_cast<int>(limit.count()));
 }
 
+void set_longest_message(zmq::socket_t& socket, std::size_t bytes) {
+  // What encryption adds: libzmq looks at a message before it is decrypted.
+  constexpr std::size_t bytes_of_curve = 33;
+  socket.set(zmq::sockopt::maxmsgsize, static_cast<std::int64_t>(bytes + bytes_of_curve));
+}
+
 }  // namespace tandem::comm::zeromq

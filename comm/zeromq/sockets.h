@@ -2,6 +2,7 @@
 
 #include <zmq.hpp>
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -72,5 +73,8 @@ std::string property(const zmq::message_t& message, const char* name);
 /// Options of a socket that neither limits nor throws away what it holds, but for what is unsent when it is closed.
 /// `handshake_limit`: longest that a connection may take until both sides have shown their keys.
 void set_unbounded(zmq::socket_t& socket, Duration handshake_limit);
+
+/// A connection on which a message comes that is longer than so many bytes, as sent, is closed.
+void set_longest_message(zmq::socket_t& socket, std::size_t bytes);
 
 }  // namespace tandem::comm::zeromq
