@@ -27,6 +27,7 @@ ClientSide::ClientSide(Rules rules, NodeInfo self, std::string driver, Time join
 
 void ClientSide::send(std::vector<std::byte> message) {
   if (ended()) throw GoneError("send to " + driver_ + ": it is gone");
+  if (leaving_) throw GoneError("send to " + driver_ + ": goodbye is said");
   channel_.send(std::move(message));
 }
 
