@@ -185,7 +185,9 @@ TEST_CASE("nodes join, messages go both ways, also those sent before joining, an
   world.settle();
   CHECK(world.log == std::vector<std::string>{"host1 left"});
   CHECK_THROWS_AS(world.send_to(*world.all[1], 1), GoneError);
+  CHECK_THROWS_AS(world.all[1]->side.send({}), GoneError);
   world.server->say_goodbye();
+  CHECK_THROWS_AS(world.send_to(*world.all[0], 1), GoneError);
   world.settle();
   CHECK(world.all[0]->end == "left");
   CHECK(world.all[2]->end == "left");
@@ -416,6 +418,36 @@ TEST_CASE("of a connection on which a node was known nothing counts, not even an
   server.receive("a", "", "10.0.0.1", encode({1, 0, Data{}}), 0s);
   CHECK(server.take_outgoing(0s).empty());
   CHECK(server.take_events().empty());
+}
+
+TEST_CASE("a connection is refused once, however much comes on it, and however many others there are") {
+  constexpr int strangers = 1000;
+  const Hello outdated{{.version = "0.9"}, {1, 2}, 0};
+  const auto frame = GENERATE_COPY(values({encode({5, 0, Goodbye{}}), encode({0, 0, outdated}),
+                                           encode({0, 0, outdated}, wire_format + 1)}));
+  ServerSide server(rules_of(), 0s);
+  const auto say = [&](int stranger) { server.receive("c" + std::to_string(stranger), "", "10.9.9.9", frame, 0s); };
+  for (int round = 0; round < 3; ++round) {
+    for (int stranger = 0; stranger < strangers; ++stranger) say(stranger);
+  }
+  CHECK(server.take_outgoing(0s).size() == strangers);
+  for (int stranger = 0; stranger < strangers; ++stranger) server.disconnect("c" + std::to_string(stranger), 0s);
+  // As what was under way when the connection ended.
+  say(strangers - 1);
+  CHECK(server.take_outgoing(0s).empty());
+  CHECK(server.take_events().size() == 1);
+}
+
+TEST_CASE("a node that says hello in another wire format is lost, once") {
+  World world(1);
+  world.settle();
+  const Node& node = *world.all[0];
+  for (int i = 0; i < 100; ++i) {
+    world.server->receive(node.connection, "", "10.0.0.1", encode({0, 0, Hello{node.info}}, wire_format + 1), world.now);
+  }
+  CHECK(world.server->take_outgoing(world.now).size() == 1);
+  world.collect_server();
+  CHECK(world.log == std::vector<std::string>{"node host0 (pid 0) said hello in another wire format"});
 }
 
 TEST_CASE("the key by which a node joins is told of") {
