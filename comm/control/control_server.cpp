@@ -12,6 +12,7 @@
 #include "comm/control/handshake_failures.h"
 #include "comm/control/server_side.h"
 #include "comm/control/sockets.h"
+#include "comm/control/text.h"
 #include "comm/zeromq/sockets.h"
 #include "comm/zeromq/zap.h"
 
@@ -195,7 +196,9 @@ void ControlServer::Loop::take_in(Time now) {
 void ControlServer::Loop::take_message(std::vector<zmq::message_t> parts, Time now) {
   const ServerSide::Connection from = parts.front().to_string();
   const zmq::message_t& last = parts.back();
-  const std::string address = zeromq::property(last, "Peer-Address");
+  // Properties that ZeroMQ does not set itself are what the other side says of itself.
+  const std::string address = to_text(zeromq::property(last, "Peer-Address"));
+  const std::string key = zap_ ? zeromq::property(last, "User-Id") : "";
   if (parts.size() != 2) {
     return side_.drop("a message of " + std::to_string(parts.size() - 1) + " parts from " + address, now);
   }
@@ -208,8 +211,7 @@ void ControlServer::Loop::take_message(std::vector<zmq::message_t> parts, Time n
     if (!link->second.connection.empty()) side_.disconnect(link->second.connection, now);
     link->second.connection = from;
   }
-  side_.receive(from, zeromq::property(last, "User-Id"), address,
-                {static_cast<const std::byte*>(last.data()), last.size()}, now);
+  side_.receive(from, key, address, {static_cast<const std::byte*>(last.data()), last.size()}, now);
   if (link == links_.end()) side_.disconnect(from, now);
 }
 
