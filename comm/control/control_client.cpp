@@ -3,11 +3,13 @@
 #include <zmq.hpp>
 
 #include <algorithm>
+#include <exception>
 #include <iterator>
 #include <mutex>
 #include <thread>
 #include <utility>
 
+#include "comm/blocked_signals.h"
 #include "comm/control/client_side.h"
 #include "comm/control/sockets.h"
 #include "comm/zeromq/sockets.h"
@@ -75,21 +77,25 @@ class ControlClient::Loop {
 
  private:
   void run() noexcept;
+  void serve();
   void turn(bool& done);
+  void give_up(const std::string& why);
   Time wait_time();
   void connect(Time now);
+  void try_to_connect(Time now);
   void take_in(Time now);
   void take_connection_events(Time now);
   bool closing(Time now);
   void send_out(const std::vector<std::vector<std::byte>>& frames);
-  void tell(std::vector<ClientSide::Event> events);
+  void tell();
 
   const ClientOptions options_;
   const std::function<Time()> clock_;
   ClientListener& listener_;
   zmq::context_t context_;
   std::optional<Link> link_;
-  std::string failure_;  // why the connection ends, where that is known before
+  std::string failure_;                    // why the connection ends, where that is known before
+  std::vector<ClientSide::Event> events_;  // that are to be told
   zeromq::Wakeup wakeup_;
 
   mutable std::mutex mutex_;
@@ -113,6 +119,7 @@ ControlClient::Loop::Loop(const ClientOptions& options, ClientListener& listener
   } catch (const zmq::error_t& error) {
     throw ControlError("the driver cannot be at \"" + options.endpoint + "\": " + error.what());
   }
+  const BlockedSignals blocked;
   thread_ = std::thread([this] { run(); });
 }
 
@@ -140,6 +147,26 @@ bool ControlClient::Loop::close(Time limit) {
 }
 
 void ControlClient::Loop::run() noexcept {
+  try {
+    serve();
+  } catch (const std::exception& error) {
+    // Such as no memory. If there is none to say so either, this ends the process.
+    give_up(error.what());
+  }
+  if (link_) link_->linger();
+  link_.reset();
+}
+
+void ControlClient::Loop::give_up(const std::string& why) {
+  {
+    const std::scoped_lock lock(mutex_);
+    side_.fail(why);
+    std::ranges::move(side_.take_events(), std::back_inserter(events_));
+  }
+  tell();
+}
+
+void ControlClient::Loop::serve() {
   for (bool done = false; !done;) {
     std::vector<zmq_pollitem_t> items = {{nullptr, wakeup_.file(), ZMQ_POLLIN, 0}};
     if (link_) {
@@ -150,28 +177,24 @@ void ControlClient::Loop::run() noexcept {
     if (items.front().revents != 0) wakeup_.clear();
     turn(done);
   }
-  if (link_) link_->linger();
-  link_.reset();
 }
 
 void ControlClient::Loop::turn(bool& done) {
   std::vector<std::vector<std::byte>> outgoing;
-  std::vector<ClientSide::Event> events;
   const Time now = clock_();
   {
     const std::scoped_lock lock(mutex_);
     awake_ = false;
     take_in(now);
     side_.tick(now);
-    if (side_.wants_connection(now)) connect(now);
+    if (side_.wants_connection(now)) try_to_connect(now);
     outgoing = side_.take_outgoing(now);
-    events = side_.take_events();
-    if (parting_) events.clear();
+    if (events_ = side_.take_events(); parting_) events_.clear();
     done = closing(now) || side_.ended();
     std::ranges::move(side_.take_outgoing(now), std::back_inserter(outgoing));
   }
   send_out(outgoing);
-  tell(std::move(events));
+  tell();
 }
 
 Time ControlClient::Loop::wait_time() {
@@ -186,6 +209,16 @@ void ControlClient::Loop::connect(Time now) {
   failure_.clear();
   link_.emplace(context_, options_);
   side_.connecting(now);
+}
+
+// As when this process has no descriptor left; later it may have.
+void ControlClient::Loop::try_to_connect(Time now) {
+  try {
+    connect(now);
+  } catch (const zmq::error_t& error) {
+    side_.connecting(now);
+    side_.disconnect(std::string("no connection can be made from here: ") + error.what(), now);
+  }
 }
 
 void ControlClient::Loop::take_in(Time now) {
@@ -248,7 +281,7 @@ void ControlClient::Loop::send_out(const std::vector<std::vector<std::byte>>& fr
   }
 }
 
-void ControlClient::Loop::tell(std::vector<ClientSide::Event> events) {
+void ControlClient::Loop::tell() {
   struct Teller {
     ClientListener& listener;
 
@@ -258,7 +291,7 @@ void ControlClient::Loop::tell(std::vector<ClientSide::Event> events) {
     void operator()(ClientSide::Lost& event) const { listener.on_lost(event.reason); }
     void operator()(ClientSide::Refused& event) const { listener.on_refused(event.reason); }
   };
-  for (auto& event : events) std::visit(Teller{listener_}, event);
+  for (auto& event : std::exchange(events_, {})) std::visit(Teller{listener_}, event);
 }
 
 ControlClient::ControlClient(const ClientOptions& options, ClientListener& listener)

@@ -140,6 +140,11 @@ std::string ServerSide::version_fault(const std::string& version, std::uint16_t 
          rules_.version + " with wire format " + std::to_string(rules_.format);
 }
 
+void ServerSide::fail(const std::string& reason, Time now) {
+  refuse("whoever wants to join is refused: " + reason, now);
+  while (!peers_.empty()) lose(peers_.begin(), "is out of reach: " + reason);
+}
+
 void ServerSide::tick(Time now) {
   const Time pause = now - last_tick_;
   last_tick_ = now;

@@ -27,7 +27,8 @@ namespace tandem::comm::control {
 ///      goodbye, breaks the protocol, or is away too long; then it is forgotten.
 ///   2. A node that is known may come back on a new connection, with the same key, session and messages acknowledged;
 ///      the older connection then counts for nothing. It is not told of to the listener.
-///   3. A hello that is not accepted is answered with the reason, and so is any other frame on a connection that no node
+///   3. A hello that is not accepted is answered with the reason, and so is any other frame on a connection that no
+///   node
 ///      is known by. Of a connection that has been answered so, or that a node was known by before, nothing counts any
 ///      more: however much comes on it, what waits to go out there does not grow.
 ///
@@ -79,6 +80,9 @@ class ServerSide {
   /// Something else to log, seen by whoever owns this.
   void refuse(const std::string& reason, Time now);
   void drop(const std::string& what, Time now);
+
+  /// Gives up all nodes: this side cannot go on, for `reason`.
+  void fail(const std::string& reason, Time now);
 
   /// Gives up who is away too long. To be called at `next` or soon after, and at least every heartbeat.
   void tick(Time now);

@@ -7,8 +7,8 @@
 #include <iterator>
 #include <utility>
 
+#include "comm/blocked_signals.h"
 #include "comm/gloo/no_pipe_signal.h"
-#include "comm/peer_group/blocked_signals.h"
 
 namespace tandem::comm::gloo_transport {
 namespace {
@@ -33,7 +33,7 @@ GlooLinks::GlooLinks(Store& store, const PeerGroupOptions& options)
     const Lock lock(mutex_);
     connected_ = true;
   }
-  const peer_group::BlockedSignals blocked;
+  const BlockedSignals blocked;
   service_ = std::thread([this] { serve(); });
 }
 

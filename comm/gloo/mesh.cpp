@@ -5,8 +5,8 @@
 
 #include <stdexcept>
 
+#include "comm/blocked_signals.h"
 #include "comm/error_text.h"
-#include "comm/peer_group/blocked_signals.h"
 
 namespace tandem::comm::gloo_transport {
 namespace {
@@ -21,7 +21,7 @@ std::string text_of_error(const std::exception& error) {
 }
 
 std::shared_ptr<gloo::transport::tcp::Device> make_device(const std::string& address) {
-  const peer_group::BlockedSignals blocked;  // on the thread that the device starts, too
+  const BlockedSignals blocked;  // on the thread that the device starts, too
   try {
     const auto attributes = gloo::transport::tcp::CreateDeviceAttr(gloo::transport::tcp::attr(address.c_str()));
     return std::make_shared<gloo::transport::tcp::Device>(attributes);

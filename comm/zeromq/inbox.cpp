@@ -30,7 +30,7 @@ void Inbox::add_to(std::vector<zmq_pollitem_t>& items) {
 
 std::optional<Inbox::Arrival> Inbox::next() {
   zmq::message_t message;
-  if (!socket_.recv(message, zmq::recv_flags::dontwait)) return std::nullopt;
+  if (!receive_part(socket_, message)) return std::nullopt;
   const int rank = ranks_.at(property(message, "User-Id"));
   if (met_.insert(rank).second) {
     // Somebody else may have had a connection of the same number before: its end is not this one's.

@@ -55,6 +55,9 @@ class Monitor {
   zmq::socket_t events_;
 };
 
+/// The next part of a message; returns false if none has come. Never waits.
+[[nodiscard]] bool receive_part(zmq::socket_t& socket, zmq::message_t& part);
+
 /// The parts of a message, or nothing if none has come. Never waits.
 std::vector<zmq::message_t> receive_message(zmq::socket_t& socket);
 

@@ -4,9 +4,9 @@
 #include <memory>
 #include <utility>
 
+#include "comm/blocked_signals.h"
 #include "comm/error_text.h"
 #include "comm/keys.h"
-#include "comm/peer_group/blocked_signals.h"
 #include "comm/zeromq/zeromq_frame.h"
 
 namespace tandem::comm::zeromq {
@@ -74,7 +74,7 @@ void ZeromqLinks::connect(Store& store, const PeerGroupOptions& options) {
     if (peer != options.rank) connect_to(peer, cards[static_cast<std::size_t>(peer)]);
   }
   {
-    const peer_group::BlockedSignals blocked;
+    const BlockedSignals blocked;
     service_ = std::thread([this] { serve(); });
   }
   try {

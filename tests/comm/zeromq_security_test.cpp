@@ -246,8 +246,8 @@ TEST_CASE("who listens in the place of a rank without its key is found out, and 
 }
 
 TEST_CASE("a rank at whose endpoint nobody listens is an error that names it, at once") {
-  const std::string endpoint = Tcp::listening().endpoint();  // closed again
-  MisleadingStore store([&](const std::string&) { return endpoint; });
+  const Tcp port = Tcp::reserved();
+  MisleadingStore store([&](const std::string&) { return port.endpoint(); });
   const auto begin = steady_clock::now();
   REQUIRE_THROWS_WITH((void)make_peer_group({.size = 2}, store),
                       Catch::Contains("rank 1 (host) cannot be reached: nobody listens there"));

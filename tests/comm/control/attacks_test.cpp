@@ -32,6 +32,12 @@ std::string ready(const std::string& more_properties = "") {
   return "\x04" + std::string(1, static_cast<char>(body.size())) + body;
 }
 
+/// What is sent before the other side has ended it too would be a breach of ZMTP.
+void shake_hands(const Tcp& socket, const std::string& more_properties = "") {
+  socket.write(zmtp(ready(more_properties)));
+  REQUIRE(socket.read_until("READY"));
+}
+
 /// A message of one part, of at most 255 bytes.
 std::string message(const std::vector<std::byte>& bytes) {
   return std::string(1, '\0') + static_cast<char>(bytes.size()) + text_of(bytes);
@@ -144,7 +150,8 @@ TEST_CASE("a message longer than is allowed ends the connection that it comes on
   Run run(options);
   // A last frame of 10,000 bytes, by its long form.
   const Tcp stranger = Tcp::connected(run.server.endpoint());
-  stranger.write(zmtp(ready() + std::string("\x02\0\0\0\0\0\0\x27\x10", 9) + std::string(10'000, 'x')));
+  shake_hands(stranger);
+  stranger.write(std::string("\x02\0\0\0\0\0\0\x27\x10", 9) + std::string(10'000, 'x'));
   CHECK(stranger.wait_closed());
   run.check_goes_on();
 }
@@ -163,8 +170,8 @@ TEST_CASE("what a node without keys claims to be its key or its address is not b
   ServerRecorder at_driver;
   ControlServer server(server_options(), at_driver);
   const Tcp stranger = Tcp::connected(server.endpoint());
-  const std::string claims = property("User-Id", "trusted\n\x1b[2J") + property("Peer-Address", "10.0.0.1");
-  stranger.write(zmtp(ready(claims) + message(bytes_of("none")) + message(control::encode({0, 0, hello_of({1, 2})}))));
+  shake_hands(stranger, property("User-Id", "trusted\n\x1b[2J") + property("Peer-Address", "10.0.0.1"));
+  stranger.write(message(bytes_of("none")) + message(control::encode({0, 0, hello_of({1, 2})})));
   REQUIRE(at_driver.wait_joined(1));
   CHECK(at_driver.keys[0].empty());
   CHECK(at_driver.dropped == std::vector<std::string>{"a message of 4 bytes from 127.0.0.1"});

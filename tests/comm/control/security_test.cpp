@@ -93,11 +93,10 @@ TEST_CASE("a node that takes another for its driver, or uses no keys, is refused
   CAPTURE(driver.recorder.refused);
   REQUIRE(driver.recorder.refused.size() == 1);
   // At times the connection is gone before it is known why.
-  CHECK_THAT(driver.recorder.refused[0],
-             Catch::StartsWith("somebody at 127.0.0.1 is refused: ") &&
-                 (Catch::EndsWith(has_keys ? "the keys of the two sides do not fit"
-                                           : "one side uses keys, the other does not") ||
-                  Catch::EndsWith("the connection ended before the two sides had agreed")));
+  CHECK_THAT(driver.recorder.refused[0], Catch::StartsWith("somebody at 127.0.0.1 is refused: ") &&
+                                             (Catch::EndsWith(has_keys ? "the keys of the two sides do not fit"
+                                                                       : "one side uses keys, the other does not") ||
+                                              Catch::EndsWith("the connection ended before the two sides had agreed")));
 }
 
 TEST_CASE("a node with keys does not join a driver without, which is logged once") {

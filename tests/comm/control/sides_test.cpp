@@ -1,4 +1,5 @@
 // The protocol of both ends against a network that is played: no sockets, no threads, and a clock set by hand.
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <cstring>
 #include <deque>
@@ -423,8 +424,8 @@ TEST_CASE("of a connection on which a node was known nothing counts, not even an
 TEST_CASE("a connection is refused once, however much comes on it, and however many others there are") {
   constexpr int strangers = 1000;
   const Hello outdated{{.version = "0.9"}, {1, 2}, 0};
-  const auto frame = GENERATE_COPY(values({encode({5, 0, Goodbye{}}), encode({0, 0, outdated}),
-                                           encode({0, 0, outdated}, wire_format + 1)}));
+  const auto frame = GENERATE_COPY(
+      values({encode({5, 0, Goodbye{}}), encode({0, 0, outdated}), encode({0, 0, outdated}, wire_format + 1)}));
   ServerSide server(rules_of(), 0s);
   const auto say = [&](int stranger) { server.receive("c" + std::to_string(stranger), "", "10.9.9.9", frame, 0s); };
   for (int round = 0; round < 3; ++round) {
@@ -443,7 +444,8 @@ TEST_CASE("a node that says hello in another wire format is lost, once") {
   world.settle();
   const Node& node = *world.all[0];
   for (int i = 0; i < 100; ++i) {
-    world.server->receive(node.connection, "", "10.0.0.1", encode({0, 0, Hello{node.info}}, wire_format + 1), world.now);
+    world.server->receive(node.connection, "", "10.0.0.1", encode({0, 0, Hello{node.info, {}, 0}}, wire_format + 1),
+                          world.now);
   }
   CHECK(world.server->take_outgoing(world.now).size() == 1);
   world.collect_server();
@@ -563,6 +565,23 @@ TEST_CASE("a driver that was stopped for long does not take its nodes for lost")
   world.settle();
   CHECK(world.log.empty());
   for (auto& node : world.all) CHECK(node->end.empty());
+}
+
+TEST_CASE("an end that cannot go on tells of all whom it is out of touch with, and of why") {
+  World world(2);
+  world.settle();
+  world.server->fail("no memory", world.now);
+  world.collect_server();
+  std::ranges::sort(world.log);
+  CHECK(world.log == std::vector<std::string>{"node host0 (pid 0) is out of reach: no memory",
+                                              "node host1 (pid 1) is out of reach: no memory",
+                                              "whoever wants to join is refused: no memory"});
+  CHECK_THROWS_AS(world.send_to(*world.all[0], 1), GoneError);
+  Node& node = *world.all[0];
+  node.side.fail("no memory");
+  world.collect(node);
+  CHECK(node.end == "lost: the driver at tcp://driver:1 is out of reach: no memory");
+  CHECK_THROWS_AS(node.side.send({}), GoneError);
 }
 
 TEST_CASE("both ends know the offset of the other's clock") {
