@@ -1,5 +1,6 @@
 #include "comm/zeromq/zeromq_links.h"
 
+#include <algorithm>
 #include <exception>
 #include <memory>
 #include <utility>
@@ -166,9 +167,9 @@ void ZeromqLinks::serve() {
       }
     }
   } catch (const std::exception& error) {
-    // Such as no memory. The others find out when this rank's connections are closed.
+    // The others find out when this rank's connections are closed.
     const Lock lock(mutex_);
-    fail(lock, text_of(lock, rank()) + " can serve its connections no more: " + error.what());
+    fail_service(lock, error);
   }
 }
 
