@@ -12,6 +12,7 @@
 #include "actors/node.h"
 #include "actors/system.h"
 #include "actors/thread_count.h"
+#include "comm/endpoint.h"
 #include "comm/interface.h"
 #include "config/job_reader.h"
 #include "scheduler/stability.h"
@@ -60,14 +61,6 @@ std::vector<std::string> warnings(const config::Job& job, const DriverPlace& pla
         "cluster.encrypt_data without keys for the control plane: who can read that learns the keys of the data");
   }
   return warnings;
-}
-
-// "tcp://HOST:PORT", where HOST may be an IPv6 address in brackets.
-std::string host_of(const std::string& endpoint) {
-  const std::size_t begin = endpoint.find("://") + 3;
-  std::string host = endpoint.substr(begin, endpoint.rfind(':') - begin);
-  if (host.starts_with('[') && host.ends_with(']')) host = host.substr(1, host.size() - 2);
-  return host;
 }
 
 }  // namespace
@@ -156,7 +149,7 @@ NodeRun::NodeRun(const NodePlace& place, ReplicaSource replicas, std::function<v
     models::ReplicaFactory factory = replicas(job, workers);
     return NodeJob{std::move(job), std::move(factory)};
   };
-  hosting.address = [driver = host_of(place.driver)](const std::optional<std::string>& interface) {
+  hosting.address = [driver = comm::host_of(place.driver)](const std::optional<std::string>& interface) {
     return interface ? comm::address_of_interface(*interface) : comm::local_address_towards(driver);
   };
   hosting.name = name_of(place.self);

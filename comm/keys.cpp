@@ -16,7 +16,6 @@
 namespace tandem::comm {
 namespace {
 
-constexpr std::size_t key_characters = 40;
 constexpr std::string_view public_word = "tandem-public-key";
 constexpr std::string_view secret_word = "tandem-secret-key";
 

@@ -6,12 +6,14 @@
 #include <exception>
 #include <iterator>
 #include <mutex>
+#include <stdexcept>
 #include <thread>
 #include <utility>
 
 #include "comm/blocked_signals.h"
 #include "comm/control/client_side.h"
 #include "comm/control/sockets.h"
+#include "comm/endpoint.h"
 #include "comm/zeromq/sockets.h"
 
 namespace tandem::comm::control {
@@ -33,33 +35,44 @@ const ClientOptions& checked(const ClientOptions& options) {
 /// One connection to the driver: it is made once, and does not come back by itself.
 class Link {
  public:
-  Link(zmq::context_t& context, const ClientOptions& options)
-      : socket_(context, zmq::socket_type::dealer), monitor_(configured(options)) {
-    monitor_.emplace(context, socket_);
-    socket_.connect(options.endpoint);
-  }
-  Link(const Link&) = delete;
-  Link& operator=(const Link&) = delete;
-
-  zmq::socket_t& socket() { return socket_; }
-  zeromq::Monitor& monitor() { return *monitor_; }
-  void linger() { socket_.set(zmq::sockopt::linger, linger_milliseconds); }
-
- private:
-  std::optional<zeromq::Monitor> configured(const ClientOptions& options) {
+  /// The driver listens at `endpoint`, which has an address.
+  Link(zmq::context_t& context, const ClientOptions& options, const std::string& endpoint)
+      : socket_(context, zmq::socket_type::dealer), monitor_(context, socket_) {
     set_common_options(socket_, options.rules.largest_message);
+    zeromq::set_family(socket_, endpoint);
     socket_.set(zmq::sockopt::reconnect_ivl, -1);
     if (options.keys) {
       socket_.set(zmq::sockopt::curve_publickey, options.keys->own.public_key);
       socket_.set(zmq::sockopt::curve_secretkey, options.keys->own.secret_key);
       socket_.set(zmq::sockopt::curve_serverkey, options.keys->driver);
     }
-    return std::nullopt;
+    socket_.connect(endpoint);
   }
+  Link(const Link&) = delete;
+  Link& operator=(const Link&) = delete;
 
+  zmq::socket_t& socket() { return socket_; }
+  zeromq::Monitor& monitor() { return monitor_; }
+  void linger() { socket_.set(zmq::sockopt::linger, linger_milliseconds); }
+
+ private:
   zmq::socket_t socket_;
-  std::optional<zeromq::Monitor> monitor_;
+  zeromq::Monitor monitor_;
 };
+
+[[noreturn]] void throw_cannot_be(const std::string& endpoint, const std::exception& error) {
+  throw ControlError("the driver cannot be at \"" + endpoint + "\": " + error.what());
+}
+
+/// Here and not by ZeroMQ: that does not tell of a host that is not known, and looks it up on the thread that all its
+/// connections need.
+std::string address_of(const std::string& endpoint) {
+  try {
+    return with_address(endpoint);
+  } catch (const std::runtime_error& error) {
+    throw_cannot_be(endpoint, error);
+  }
+}
 
 }  // namespace
 
@@ -90,6 +103,7 @@ class ControlClient::Loop {
   void tell();
 
   const ClientOptions options_;
+  const std::string endpoint_;  // with the driver's address
   const std::function<Time()> clock_;
   ClientListener& listener_;
   zmq::context_t context_;
@@ -110,6 +124,7 @@ class ControlClient::Loop {
 
 ControlClient::Loop::Loop(const ClientOptions& options, ClientListener& listener)
     : options_(checked(options)),
+      endpoint_(address_of(options.endpoint)),
       clock_(options.clock ? options.clock : steady_now),
       listener_(listener),
       side_(options.rules, options.self, options.endpoint, options.join_limit, clock_()) {
@@ -117,7 +132,7 @@ ControlClient::Loop::Loop(const ClientOptions& options, ClientListener& listener
     // Here rather than on the thread, to tell at once if an endpoint is none.
     connect(clock_());
   } catch (const zmq::error_t& error) {
-    throw ControlError("the driver cannot be at \"" + options.endpoint + "\": " + error.what());
+    throw_cannot_be(options.endpoint, error);
   }
   const BlockedSignals blocked;
   thread_ = std::thread([this] { run(); });
@@ -207,7 +222,7 @@ Time ControlClient::Loop::wait_time() {
 void ControlClient::Loop::connect(Time now) {
   link_.reset();
   failure_.clear();
-  link_.emplace(context_, options_);
+  link_.emplace(context_, options_, endpoint_);
   side_.connecting(now);
 }
 

@@ -118,6 +118,7 @@ void ControlServer::Loop::listen(const ServerOptions& options) try {
     router_.set(zmq::sockopt::zap_domain, "tandem");
   }
   monitor_.emplace(context_, router_);
+  zeromq::set_family(router_, options.endpoint);
   router_.bind(options.endpoint);
   endpoint_ = router_.get(zmq::sockopt::last_endpoint);
 } catch (const zmq::error_t& error) {

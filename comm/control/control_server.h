@@ -42,7 +42,7 @@ struct ServerKeys {
 };
 
 struct ServerOptions {
-  /// "tcp://ADDRESS:PORT", with the address of an interface or *, and with port 0 or * any that is free.
+  /// "tcp://ADDRESS:PORT", with the address of an interface or *, all of IPv4, and with port 0 or * any that is free.
   std::string endpoint;
   Rules rules;
   std::optional<ServerKeys> keys;

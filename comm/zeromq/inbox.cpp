@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "comm/endpoint.h"
+
 namespace tandem::comm::zeromq {
 Inbox::Inbox(zmq::context_t& context, const Options& options)
     : zap_(context), socket_(context, zmq::socket_type::dealer), monitor_(context, socket_) {
@@ -11,9 +13,9 @@ Inbox::Inbox(zmq::context_t& context, const Options& options)
   socket_.set(zmq::sockopt::curve_secretkey, options.keys.secret_key);
   // Without a domain, libzmq would not insist on the handler's answer.
   socket_.set(zmq::sockopt::zap_domain, "tandem");
-  const bool is_ipv6 = options.address.find(':') != std::string::npos;
-  socket_.set(zmq::sockopt::ipv6, is_ipv6);
-  socket_.bind("tcp://" + (is_ipv6 ? "[" + options.address + "]" : options.address) + ":*");
+  const std::string endpoint = endpoint_at(options.address, "*");
+  set_family(socket_, endpoint);
+  socket_.bind(endpoint);
   endpoint_ = socket_.get(zmq::sockopt::last_endpoint);
 }
 

@@ -13,6 +13,8 @@
 #include <system_error>
 #include <utility>
 
+#include "comm/endpoint.h"
+
 namespace tandem::comm::zeromq {
 namespace {
 
@@ -134,6 +136,10 @@ void set_unbounded(zmq::socket_t& socket, Duration handshake_limit) {
   socket.set(zmq::sockopt::rcvhwm, 0);
   socket.set(zmq::sockopt::linger, 0);
   socket.set(zmq::sockopt::handshake_ivl, static_cast<int>(limit.count()));
+}
+
+void set_family(zmq::socket_t& socket, const std::string& endpoint) {
+  socket.set(zmq::sockopt::ipv6, has_ipv6_address(endpoint));
 }
 
 void set_longest_message(zmq::socket_t& socket, std::size_t bytes) {

@@ -77,6 +77,9 @@ std::string property(const zmq::message_t& message, const char* name);
 /// `handshake_limit`: longest that a connection may take until both sides have shown their keys.
 void set_unbounded(zmq::socket_t& socket, Duration handshake_limit);
 
+/// What a socket binds or connects from now on is of the endpoint's family of addresses.
+void set_family(zmq::socket_t& socket, const std::string& endpoint);
+
 /// A connection on which a message comes that is longer than so many bytes, as sent, is closed.
 void set_longest_message(zmq::socket_t& socket, std::size_t bytes);
 

@@ -161,6 +161,37 @@ TEST_CASE("two drivers at once have ports and nodes of their own, and a port in 
   CHECK_THROWS_AS(ControlClient(client_options("nonsense"), at_node), control::ControlError);
 }
 
+TEST_CASE("over IPv6 a node joins, and both are named by their addresses") {
+  if (!has_ipv6_loopback()) return WARN("this machine has no IPv6");
+  auto options = server_options();
+  options.endpoint = "tcp://[::1]:0";
+  Pair pair(options);
+  CHECK_THAT(pair.server.endpoint(), Catch::StartsWith("tcp://[::1]:"));
+  pair.client.send(bytes_of("hello"));
+  REQUIRE(pair.at_driver.wait_messages(1));
+  ClientRecorder at_other;
+  auto of_other = client_options(pair.server.endpoint());
+  of_other.rules.format = 2;
+  ControlClient other(of_other, at_other);
+  REQUIRE(at_other.wait_refused());
+  CHECK_THAT(at_other.refused, Catch::StartsWith("the driver at " + pair.server.endpoint()));
+  REQUIRE(pair.at_driver.wait([&] { return !pair.at_driver.refused.empty(); }));
+  CHECK_THAT(pair.at_driver.refused[0], Catch::StartsWith("a node at ::1 is refused"));
+}
+
+TEST_CASE("a driver is found by its host's name, and a host that is not known is an error at once that names it") {
+  ServerRecorder at_driver;
+  ControlServer server(server_options(), at_driver);
+  ClientRecorder at_node;
+  ControlClient client(client_options("tcp://localhost" + server.endpoint().substr(server.endpoint().rfind(':'))),
+                       at_node);
+  REQUIRE(at_node.wait_joined());
+  const std::string unknown = "tcp://no-such-host.invalid:7070";
+  CHECK_THROWS_AS(ControlClient(client_options(unknown), at_node), control::ControlError);
+  CHECK_THROWS_WITH(ControlClient(client_options(unknown), at_node),
+                    Catch::Contains("\"" + unknown + "\"") && Catch::Contains("is not known"));
+}
+
 TEST_CASE("a port is free again once its server is closed") {
   const Tcp port = Tcp::reserved();
   ServerRecorder at_driver;

@@ -110,6 +110,14 @@ bool Tcp::wait_closed() const {
   return false;
 }
 
+bool has_ipv6_loopback() {
+  const Tcp socket(::socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  sockaddr_in6 address{};
+  address.sin6_family = AF_INET6;
+  address.sin6_addr = in6addr_loopback;
+  return ::bind(socket.file(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)) == 0;
+}
+
 int open_files() {
   const auto files = std::filesystem::directory_iterator("/proc/self/fd");
   // One of them is that of the look at them.

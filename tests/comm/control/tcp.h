@@ -37,6 +37,9 @@ class Tcp {
   int file_ = -1;
 };
 
+/// Whether a socket can be bound to ::1.
+bool has_ipv6_loopback();
+
 /// How many descriptors this process has open.
 int open_files();
 
