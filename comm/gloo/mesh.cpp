@@ -88,6 +88,7 @@ void Mesh::connect_to(Store& store, int peer, const Card& card_of_peer, Clock::t
   pair.set_connect_limits(begin + options_.connect_deadline, [&] { peer_group::check_open(store, options_); });
   try {
     pair.connect(*address);
+    pair.set_connect_limits(Clock::time_point::max(), [] {});  // the store may be gone by then
   } catch (const ConnectTimeout& timeout) {
     throw DeadlineError(what + timeout.what() + ": " +
                         waited_text(options_.rank, Clock::now() - begin, options_.connect_deadline));
