@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "comm/error_text.h"
+
 namespace tandem::comm::control {
 namespace {
 
