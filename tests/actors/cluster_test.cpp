@@ -271,14 +271,14 @@ TEST_CASE("a name of a node that there is not for the servers is an error that l
   CHECK_THAT(ended.error, Contains("\"big\"") && Contains("n0") && Contains("n1"));
 }
 
-TEST_CASE("W2: a network interface that a node lacks is an error that lists those that it has") {
+TEST_CASE("a network interface that a node lacks is an error that lists those that it has") {
   config::Job job = test::quadratic_job(2, 10, 1, Correction::none);
   job.cluster.interface.emplace("eth77");
   const Ended ended = run_on_nodes(job, 2, experiment());
   CHECK_THAT(ended.error, Contains("eth77") && Contains("lo"));
 }
 
-TEST_CASE("W3: two runs at once on one machine do not disturb each other") {
+TEST_CASE("two runs at once on one machine do not disturb each other") {
   const config::Job job = test::quadratic_job(2, 30, 2, Correction::local);
   const auto first = experiment();
   const auto second = experiment();
