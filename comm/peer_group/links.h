@@ -98,7 +98,7 @@ class Links {
   std::atomic<std::uint64_t> bytes_sent_ = 0;
 
  private:
-  /// The same, with a cause that takes memory to put together, which there may not be.
+  /// fail() with a cause that takes memory to put together, which there may not be.
   template <typename MakeCause>
   void fail_with(const Lock& lock, const MakeCause& make_cause) noexcept;
   void dispatch_part(const Lock& lock, int rank, FramePointer& frame);
