@@ -118,14 +118,15 @@ std::string address_of_interface(const std::string& interface) {
 }
 
 std::string address_in(const sockaddr& socket_address) {
-  const void* number = nullptr;
-  if (socket_address.sa_family == AF_INET) {
-    number = &reinterpret_cast<const sockaddr_in&>(socket_address).sin_addr;
-  } else {
-    number = &reinterpret_cast<const sockaddr_in6&>(socket_address).sin6_addr;
-  }
   std::array<char, INET6_ADDRSTRLEN> text{};
-  return ::inet_ntop(socket_address.sa_family, number, text.data(), text.size());
+  if (socket_address.sa_family == AF_INET) {
+    const auto& address = reinterpret_cast<const sockaddr_in&>(socket_address);
+    ::inet_ntop(AF_INET, &address.sin_addr, text.data(), text.size());
+  } else if (socket_address.sa_family == AF_INET6) {
+    const auto& address = reinterpret_cast<const sockaddr_in6&>(socket_address);
+    ::inet_ntop(AF_INET6, &address.sin6_addr, text.data(), text.size());
+  }
+  return text.data();
 }
 
 }  // namespace tandem::comm

@@ -22,7 +22,7 @@ std::string local_address_towards(const std::string& host);
 /// their addresses.
 std::string address_of_interface(const std::string& interface);
 
-/// The address in a socket's address, which is one of IPv4 or IPv6.
+/// The address in a socket's address; empty if that is neither of IPv4 nor of IPv6.
 std::string address_in(const sockaddr& socket_address);
 
 }  // namespace tandem::comm

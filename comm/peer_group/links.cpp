@@ -77,7 +77,7 @@ Parcel Links::wait_for(const Wanted& wanted, Duration limit) {
   throw DeadlineError(cause);
 }
 
-void Links::take_frame(const Lock& lock, int rank, FramePointer& frame) {
+void Links::take_frame(const Lock& lock, int rank, FramePointer& frame) noexcept {
   try {
     do {
       dispatch_part(lock, rank, frame);
