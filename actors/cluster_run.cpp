@@ -8,12 +8,12 @@
 #include "actors/bridge/driver_bridge.h"
 #include "actors/bridge/node_bridge.h"
 #include "actors/driver.h"
-#include "actors/endpoint.h"
 #include "actors/messages.h"
 #include "actors/node.h"
 #include "actors/placement.h"
 #include "actors/system.h"
 #include "actors/thread_count.h"
+#include "comm/endpoint.h"
 #include "comm/interface.h"
 #include "config/job_reader.h"
 #include "scheduler/stability.h"
@@ -60,7 +60,7 @@ control::ClientOptions client_options(const NodePlace& place) {
 
 std::vector<std::string> warnings(const config::Job& job, const DriverPlace& place) {
   std::vector<std::string> warnings = scheduler::staleness_warnings(job);
-  if (job.cluster.encrypt_data && !place.key && !is_loopback(host_of(place.endpoint))) {
+  if (job.cluster.encrypt_data && !place.key && !comm::is_loopback(comm::host_of(place.endpoint))) {
     warnings.push_back(
         "cluster.encrypt_data without keys for the control plane: who can read that learns the keys of the data");
   }
@@ -161,7 +161,7 @@ NodeRun::NodeRun(const NodePlace& place, ReplicaSource replicas, std::function<v
     models::ReplicaFactory factory = replicas(job, workers);
     return NodeJob{std::move(job), std::move(factory)};
   };
-  hosting.address = [driver = host_of(place.driver)](const std::optional<std::string>& interface) {
+  hosting.address = [driver = comm::host_of(place.driver)](const std::optional<std::string>& interface) {
     return interface ? comm::address_of_interface(*interface) : comm::local_address_towards(driver);
   };
   hosting.name = name_of(place.self);

@@ -4,12 +4,12 @@
 #include <span>
 #include <string_view>
 
-#include "actors/endpoint.h"
 #include "actors/local_ranks.h"
 #include "actors/messages.h"
 #include "actors/parameter_server.h"
 #include "actors/reducer.h"
 #include "actors/worker.h"
+#include "comm/endpoint.h"
 
 namespace tandem::actors {
 namespace {
@@ -118,7 +118,7 @@ class Node {
 
   // Else the other host's ranks would try to connect with themselves, until their time is over.
   void check_reachable_from(const std::string& host) {
-    if (host == options_.host || !is_loopback(address_)) return;
+    if (host == options_.host || !comm::is_loopback(address_)) return;
     const std::string what =
         "the way to the driver is by the loopback address " + address_ + ", at which host " + host +
         " cannot reach this one: give this node the driver's address in the network, or set cluster.interface";

@@ -2,17 +2,15 @@
 
 #include <array>
 #include <cstdio>
+#include <stdexcept>
 
 namespace tandem::comm {
-namespace {
 
 std::string seconds_text(Duration duration) {
   std::array<char, 32> text{};
   std::snprintf(text.data(), text.size(), "%.3f s", std::chrono::duration<double>(duration).count());
   return text.data();
 }
-
-}  // namespace
 
 std::string waited_text(int rank, Duration elapsed, Duration allowed) {
   return "rank " + std::to_string(rank) + " waited " + seconds_text(elapsed) + ", " + seconds_text(allowed) +
@@ -27,6 +25,12 @@ std::string ranks_text(std::span<const int> ranks) {
 
 std::string difference_text(int rank_a, const std::string& of_a, int rank_b, const std::string& of_b) {
   return "rank " + std::to_string(rank_a) + " came with " + of_a + ", rank " + std::to_string(rank_b) + " with " + of_b;
+}
+
+void check_rank(const std::string& operation, int rank, int size) {
+  if (rank >= 0 && rank < size) return;
+  throw std::invalid_argument(operation + ": there is no rank " + std::to_string(rank) + " in a group of " +
+                              std::to_string(size));
 }
 
 }  // namespace tandem::comm

@@ -1,7 +1,5 @@
 #include "comm/file_store.h"
 
-#include <unistd.h>
-
 #include <array>
 #include <cctype>
 #include <cstdio>
@@ -11,6 +9,8 @@
 #include <system_error>
 #include <thread>
 #include <utility>
+
+#include "comm/new_file.h"
 
 namespace tandem::comm {
 namespace {
@@ -41,18 +41,11 @@ FileStore::FileStore(std::filesystem::path folder) : folder_(std::move(folder)) 
 
 void FileStore::set(const std::string& key, std::span<const std::byte> value) {
   const std::filesystem::path path = path_of(key);
-  std::string unfinished = path.string() + ".XXXXXX";
-  const int file = ::mkstemp(unfinished.data());
-  if (file < 0) throw std::system_error(errno, std::generic_category(), "cannot write to " + folder_.string());
-  ::close(file);
-  std::ofstream stream(unfinished, std::ios::binary);
-  stream.write(reinterpret_cast<const char*>(value.data()), static_cast<std::streamsize>(value.size()));
-  stream.close();
+  NewFile unfinished = NewFile::unique(path);
+  unfinished.write(value);
   std::error_code failed;
   // Unlike a renamed file, a link does not replace what is there.
-  if (stream) std::filesystem::create_hard_link(unfinished, path, failed);
-  std::filesystem::remove(unfinished);
-  if (!stream) throw std::runtime_error("cannot write to " + unfinished);
+  std::filesystem::create_hard_link(unfinished.path(), path, failed);
   if (failed == std::errc::file_exists) {
     throw std::runtime_error("\"" + key + "\" is in " + folder_.string() +
                              " already: a group needs a folder of its own");

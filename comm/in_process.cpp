@@ -5,6 +5,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "comm/error_text.h"
 #include "comm/in_process/broadcast_work.h"
 #include "comm/in_process/group_state.h"
 #include "comm/in_process/mailboxes.h"
@@ -57,7 +58,7 @@ class End : public Communicator {
   }
 
   void broadcast(int root, std::span<std::byte> data) override {
-    check_rank("broadcast", root);
+    check_rank("broadcast", root, size());
     group_->broadcast.post(rank_, root, data);
     group_->rendezvous.meet({.rank = rank_, .collective = Collective::broadcast, .size = data.size(), .root = root},
                             group_->broadcast);
@@ -68,7 +69,7 @@ class End : public Communicator {
   }
 
   void send(int to, std::uint32_t tag, std::span<const std::byte> data) override {
-    check_rank("send", to);
+    check_rank("send", to, size());
     group_->mailboxes.send(rank_, to, tag, data);
   }
 
@@ -78,7 +79,7 @@ class End : public Communicator {
 
   int receive_any(std::span<const int> from, std::uint32_t tag, std::span<std::byte> data, Duration limit) override {
     if (from.empty()) throw std::invalid_argument("receive_any: there must be a rank to receive from");
-    for (const int rank : from) check_rank("receive", rank);
+    for (const int rank : from) check_rank("receive", rank, size());
     return group_->mailboxes.receive(rank_, from, tag, data, limit);
   }
 
@@ -89,12 +90,6 @@ class End : public Communicator {
   void abort(const std::string& reason) noexcept override { group_->state.abort(reason); }
 
  private:
-  void check_rank(const std::string& operation, int rank) const {
-    if (rank >= 0 && rank < size()) return;
-    throw std::invalid_argument(operation + ": there is no rank " + std::to_string(rank) + " in a group of " +
-                                std::to_string(size()));
-  }
-
   const int rank_;
   const std::shared_ptr<Group> group_;
 };

@@ -47,14 +47,6 @@ AddressList look_up(const std::string& host) {
   return {found, &::freeaddrinfo};
 }
 
-std::string text_of(const sockaddr* address) {
-  std::array<char, INET6_ADDRSTRLEN> text{};
-  const void* const number = address->sa_family == AF_INET
-                                 ? static_cast<const void*>(&reinterpret_cast<const sockaddr_in*>(address)->sin_addr)
-                                 : &reinterpret_cast<const sockaddr_in6*>(address)->sin6_addr;
-  return ::inet_ntop(address->sa_family, number, text.data(), text.size());
-}
-
 struct InterfaceAddress {
   std::string interface;
   std::string address;
@@ -78,12 +70,20 @@ std::vector<InterfaceAddress> interface_addresses() {
   std::vector<InterfaceAddress> addresses;
   for (const ifaddrs* entry = list; entry != nullptr; entry = entry->ifa_next) {
     if ((entry->ifa_flags & IFF_UP) == 0 || !is_usable(entry->ifa_addr)) continue;
-    addresses.push_back({entry->ifa_name, text_of(entry->ifa_addr), entry->ifa_addr->sa_family});
+    addresses.push_back({entry->ifa_name, address_in(*entry->ifa_addr), entry->ifa_addr->sa_family});
   }
   return addresses;
 }
 
 }  // namespace
+
+std::string address_of_host(const std::string& host) {
+  const AddressList found = look_up(host);
+  for (const addrinfo* address = found.get(); address != nullptr; address = address->ai_next) {
+    if (address->ai_family == AF_INET) return address_in(*address->ai_addr);
+  }
+  return address_in(*found->ai_addr);
+}
 
 std::string local_address_towards(const std::string& host) {
   const AddressList candidates = look_up(host);
@@ -95,7 +95,7 @@ std::string local_address_towards(const std::string& host) {
     auto* const own_address = reinterpret_cast<sockaddr*>(&own);
     if (::connect(socket.descriptor(), candidate->ai_addr, candidate->ai_addrlen) == 0 &&
         ::getsockname(socket.descriptor(), own_address, &size) == 0) {
-      return text_of(own_address);
+      return address_in(*own_address);
     }
     error = errno;
   }
@@ -115,6 +115,18 @@ std::string address_of_interface(const std::string& interface) {
   }
   throw std::invalid_argument("there is no interface \"" + interface +
                               "\" with an address; there are: " + (there_are.empty() ? "none" : there_are));
+}
+
+std::string address_in(const sockaddr& socket_address) {
+  std::array<char, INET6_ADDRSTRLEN> text{};
+  if (socket_address.sa_family == AF_INET) {
+    const auto& address = reinterpret_cast<const sockaddr_in&>(socket_address);
+    ::inet_ntop(AF_INET, &address.sin_addr, text.data(), text.size());
+  } else if (socket_address.sa_family == AF_INET6) {
+    const auto& address = reinterpret_cast<const sockaddr_in6&>(socket_address);
+    ::inet_ntop(AF_INET6, &address.sin6_addr, text.data(), text.size());
+  }
+  return text.data();
 }
 
 }  // namespace tandem::comm

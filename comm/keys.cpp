@@ -1,22 +1,22 @@
 #include "comm/keys.h"
 
-#include <fcntl.h>
 #include <sys/stat.h>
-#include <unistd.h>
 #include <zmq.h>
 
 #include <array>
 #include <cerrno>
 #include <cstdint>
 #include <fstream>
+#include <span>
 #include <sstream>
 #include <string_view>
 #include <system_error>
 
+#include "comm/new_file.h"
+
 namespace tandem::comm {
 namespace {
 
-constexpr std::size_t key_characters = 40;
 constexpr std::string_view public_word = "tandem-public-key";
 constexpr std::string_view secret_word = "tandem-secret-key";
 
@@ -25,37 +25,10 @@ using KeyText = std::array<char, key_characters + 1>;
 
 std::string system_text() { return std::generic_category().message(errno); }
 
-/// A file that is new, and gone again unless it is kept.
-class NewFile {
- public:
-  NewFile(const std::filesystem::path& path, mode_t mode) : path_(path) {
-    file_ = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
-    if (file_ < 0) throw KeyError(path.string() + ": cannot be made: " + system_text());
-  }
-  NewFile(const NewFile&) = delete;
-  NewFile& operator=(const NewFile&) = delete;
-  ~NewFile() {
-    ::close(file_);
-    if (!kept_) ::unlink(path_.c_str());
-  }
-
-  void write(const std::string& text) {
-    for (std::string_view rest = text; !rest.empty();) {
-      const ssize_t written = ::write(file_, rest.data(), rest.size());
-      if (written < 0 && errno != EINTR) throw KeyError(path_.string() + ": cannot be written: " + system_text());
-      if (written > 0) rest.remove_prefix(static_cast<std::size_t>(written));
-    }
-    if (::fsync(file_) != 0) throw KeyError(path_.string() + ": cannot be written: " + system_text());
-  }
-  void keep() { kept_ = true; }
-
- private:
-  const std::filesystem::path path_;
-  int file_ = -1;
-  bool kept_ = false;
-};
-
-std::string line_of(std::string_view word, const std::string& key) { return std::string(word) + " " + key + "\n"; }
+void write_line(NewFile& file, std::string_view word, const std::string& key) {
+  const std::string line = std::string(word) + " " + key + "\n";
+  file.write(std::as_bytes(std::span(line)));
+}
 
 /// All keys in the file, each after `word`.
 std::vector<std::string> read_keys(const std::filesystem::path& path, std::string_view word) {
@@ -100,13 +73,15 @@ KeyPair make_key_pair() {
 
 std::filesystem::path public_file_of(const std::filesystem::path& secret_file) { return secret_file.string() + ".pub"; }
 
-void write_key_pair(const KeyPair& pair, const std::filesystem::path& secret_file) {
-  NewFile secret(secret_file, S_IRUSR | S_IWUSR);
-  NewFile open(public_file_of(secret_file), S_IRUSR | S_IWUSR | S_IRGRP | S_IROTH);
-  secret.write(line_of(secret_word, pair.secret_key));
-  open.write(line_of(public_word, pair.public_key));
+void write_key_pair(const KeyPair& pair, const std::filesystem::path& secret_file) try {
+  NewFile secret = NewFile::named(secret_file, S_IRUSR | S_IWUSR);
+  NewFile open = NewFile::named(public_file_of(secret_file), S_IRUSR | S_IWUSR | S_IRGRP | S_IROTH);
+  write_line(secret, secret_word, pair.secret_key);
+  write_line(open, public_word, pair.public_key);
   secret.keep();
   open.keep();
+} catch (const std::system_error& error) {
+  throw KeyError(error.what());
 }
 
 KeyPair read_key_pair(const std::filesystem::path& secret_file) {

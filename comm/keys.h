@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <filesystem>
 #include <stdexcept>
 #include <string>
@@ -12,6 +13,9 @@
 // Empty lines and lines that begin with # count for nothing. The file of a secret key has just that one; a file of
 // public keys has any number, so that files can be put together to a list of those who may join.
 namespace tandem::comm {
+
+/// Of a key in Z85.
+inline constexpr std::size_t key_characters = 40;
 
 /// In Z85.
 struct KeyPair {
@@ -41,7 +45,7 @@ KeyPair read_key_pair(const std::filesystem::path& secret_file);
 /// The keys in a file of public keys, at least one. Throws KeyError.
 std::vector<std::string> read_public_keys(const std::filesystem::path& file);
 
-/// Whether `key` is 40 characters of Z85 that stand for 32 bytes.
+/// Whether `key` is so many characters of Z85, which stand for 32 bytes.
 bool is_key(const std::string& key);
 
 }  // namespace tandem::comm

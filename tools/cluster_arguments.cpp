@@ -6,7 +6,7 @@
 
 #include <filesystem>
 
-#include "actors/endpoint.h"
+#include "comm/endpoint.h"
 #include "config/job_reader.h"
 #include "tools/local_nodes.h"
 
@@ -28,7 +28,7 @@ bool is_address(const std::string& text) {
 std::string check_listen(const std::string& text) {
   const std::string flaw = check_endpoint(text);
   if (!flaw.empty()) return flaw;
-  const std::string host = actors::host_of(text);
+  const std::string host = comm::host_of(text);
   if (host == "*" || is_address(host) || if_nametoindex(host.c_str()) != 0) return "";
   return fmt::format("{}: {} is no place to listen at; allowed: an address or an interface of this host, or *", text,
                      host);
@@ -82,7 +82,7 @@ actors::DriverPlace ClusterArguments::place() const {
   place.endpoint = listen;
   check_together(key_file, "--key", accept_file, "--accept");
   if (key_file.empty()) {
-    if (insecure || actors::is_loopback(actors::host_of(listen))) return place;
+    if (insecure || comm::is_loopback(comm::host_of(listen))) return place;
     throw config::JobError(
         "--listen " + listen +
         " without keys would let anybody in who reaches the port. Make keys with\n"

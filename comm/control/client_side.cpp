@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "comm/error_text.h"
+
 namespace tandem::comm::control {
 namespace {
 
@@ -27,6 +29,7 @@ ClientSide::ClientSide(Rules rules, NodeInfo self, std::string driver, Time join
 
 void ClientSide::send(std::vector<std::byte> message) {
   if (ended()) throw GoneError("send to " + driver_ + ": it is gone");
+  if (leaving_) throw GoneError("send to " + driver_ + ": goodbye is said");
   channel_.send(std::move(message));
 }
 
@@ -56,9 +59,11 @@ void ClientSide::end(Last last) {
 }
 
 void ClientSide::refuse(const std::string& reason) {
-  if (ended()) return;
-  if (joined()) return end(Lost{driver_ + " refuses this node: " + reason});
-  end(Refused{driver_ + " refuses this node: " + reason});
+  if (!ended()) end_for("refuses this node: " + reason);
+}
+
+void ClientSide::fail(const std::string& reason) {
+  if (!ended()) end_for("is out of reach: " + reason);
 }
 
 void ClientSide::receive(std::span<const std::byte> bytes, Time now) {
@@ -150,6 +155,10 @@ void ClientSide::say_goodbye() {
 
 void ClientSide::give_up(const std::string& reason) {
   if (channel_.attached()) outgoing_.push_back(encode({0, 0, Refuse{"the driver " + reason}}, rules_.format));
+  end_for(reason);
+}
+
+void ClientSide::end_for(const std::string& reason) {
   if (joined()) return end(Lost{driver_ + " " + reason});
   end(Refused{driver_ + " " + reason});
 }

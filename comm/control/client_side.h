@@ -49,6 +49,8 @@ class ClientSide {
   void disconnect(const std::string& reason, Time now);
   /// The driver does not want this node, as the network knows.
   void refuse(const std::string& reason);
+  /// This side cannot go on, for `reason`.
+  void fail(const std::string& reason);
   void receive(std::span<const std::byte> bytes, Time now);
 
   /// To be called at `next` or soon after, and at least every heartbeat.
@@ -79,7 +81,9 @@ class ClientSide {
   template <typename Last>
   void end(Last last);
   bool connected() const { return state_ != State::apart && state_ != State::ended; }
+  /// In words that follow the driver's name, as below. Tells the driver.
   void give_up(const std::string& reason);
+  void end_for(const std::string& reason);
 
   Rules rules_;
   const NodeInfo self_;

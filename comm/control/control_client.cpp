@@ -3,13 +3,17 @@
 #include <zmq.hpp>
 
 #include <algorithm>
+#include <exception>
 #include <iterator>
 #include <mutex>
+#include <stdexcept>
 #include <thread>
 #include <utility>
 
+#include "comm/blocked_signals.h"
 #include "comm/control/client_side.h"
 #include "comm/control/sockets.h"
+#include "comm/endpoint.h"
 #include "comm/zeromq/sockets.h"
 
 namespace tandem::comm::control {
@@ -31,33 +35,44 @@ const ClientOptions& checked(const ClientOptions& options) {
 /// One connection to the driver: it is made once, and does not come back by itself.
 class Link {
  public:
-  Link(zmq::context_t& context, const ClientOptions& options)
-      : socket_(context, zmq::socket_type::dealer), monitor_(configured(options)) {
-    monitor_.emplace(context, socket_);
-    socket_.connect(options.endpoint);
-  }
-  Link(const Link&) = delete;
-  Link& operator=(const Link&) = delete;
-
-  zmq::socket_t& socket() { return socket_; }
-  zeromq::Monitor& monitor() { return *monitor_; }
-  void linger() { socket_.set(zmq::sockopt::linger, linger_milliseconds); }
-
- private:
-  std::optional<zeromq::Monitor> configured(const ClientOptions& options) {
+  /// The driver listens at `endpoint`, which has an address.
+  Link(zmq::context_t& context, const ClientOptions& options, const std::string& endpoint)
+      : socket_(context, zmq::socket_type::dealer), monitor_(context, socket_) {
     set_common_options(socket_, options.rules.largest_message);
+    zeromq::set_family(socket_, endpoint);
     socket_.set(zmq::sockopt::reconnect_ivl, -1);
     if (options.keys) {
       socket_.set(zmq::sockopt::curve_publickey, options.keys->own.public_key);
       socket_.set(zmq::sockopt::curve_secretkey, options.keys->own.secret_key);
       socket_.set(zmq::sockopt::curve_serverkey, options.keys->driver);
     }
-    return std::nullopt;
+    socket_.connect(endpoint);
   }
+  Link(const Link&) = delete;
+  Link& operator=(const Link&) = delete;
 
+  zmq::socket_t& socket() { return socket_; }
+  zeromq::Monitor& monitor() { return monitor_; }
+  void linger() { socket_.set(zmq::sockopt::linger, linger_milliseconds); }
+
+ private:
   zmq::socket_t socket_;
-  std::optional<zeromq::Monitor> monitor_;
+  zeromq::Monitor monitor_;
 };
+
+[[noreturn]] void throw_cannot_be(const std::string& endpoint, const std::exception& error) {
+  throw ControlError("the driver cannot be at \"" + endpoint + "\": " + error.what());
+}
+
+/// Here and not by ZeroMQ: that does not tell of a host that is not known, and looks it up on the thread that all its
+/// connections need.
+std::string address_of(const std::string& endpoint) {
+  try {
+    return with_address(endpoint);
+  } catch (const std::runtime_error& error) {
+    throw_cannot_be(endpoint, error);
+  }
+}
 
 }  // namespace
 
@@ -75,21 +90,26 @@ class ControlClient::Loop {
 
  private:
   void run() noexcept;
+  void serve();
   void turn(bool& done);
+  void give_up(const std::string& why);
   Time wait_time();
   void connect(Time now);
+  void try_to_connect(Time now);
   void take_in(Time now);
   void take_connection_events(Time now);
   bool closing(Time now);
   void send_out(const std::vector<std::vector<std::byte>>& frames);
-  void tell(std::vector<ClientSide::Event> events);
+  void tell();
 
   const ClientOptions options_;
+  const std::string endpoint_;  // with the driver's address
   const std::function<Time()> clock_;
   ClientListener& listener_;
   zmq::context_t context_;
   std::optional<Link> link_;
-  std::string failure_;  // why the connection ends, where that is known before
+  std::string failure_;                    // why the connection ends, where that is known before
+  std::vector<ClientSide::Event> events_;  // that are to be told
   zeromq::Wakeup wakeup_;
 
   mutable std::mutex mutex_;
@@ -104,6 +124,7 @@ class ControlClient::Loop {
 
 ControlClient::Loop::Loop(const ClientOptions& options, ClientListener& listener)
     : options_(checked(options)),
+      endpoint_(address_of(options.endpoint)),
       clock_(options.clock ? options.clock : steady_now),
       listener_(listener),
       side_(options.rules, options.self, options.endpoint, options.join_limit, clock_()) {
@@ -111,8 +132,9 @@ ControlClient::Loop::Loop(const ClientOptions& options, ClientListener& listener
     // Here rather than on the thread, to tell at once if an endpoint is none.
     connect(clock_());
   } catch (const zmq::error_t& error) {
-    throw ControlError("the driver cannot be at \"" + options.endpoint + "\": " + error.what());
+    throw_cannot_be(options.endpoint, error);
   }
+  const BlockedSignals blocked;
   thread_ = std::thread([this] { run(); });
 }
 
@@ -140,6 +162,26 @@ bool ControlClient::Loop::close(Time limit) {
 }
 
 void ControlClient::Loop::run() noexcept {
+  try {
+    serve();
+  } catch (const std::exception& error) {
+    // Such as no memory. If there is none to say so either, this ends the process.
+    give_up(error.what());
+  }
+  if (link_) link_->linger();
+  link_.reset();
+}
+
+void ControlClient::Loop::give_up(const std::string& why) {
+  {
+    const std::scoped_lock lock(mutex_);
+    side_.fail(why);
+    std::ranges::move(side_.take_events(), std::back_inserter(events_));
+  }
+  tell();
+}
+
+void ControlClient::Loop::serve() {
   for (bool done = false; !done;) {
     std::vector<zmq_pollitem_t> items = {{nullptr, wakeup_.file(), ZMQ_POLLIN, 0}};
     if (link_) {
@@ -150,28 +192,24 @@ void ControlClient::Loop::run() noexcept {
     if (items.front().revents != 0) wakeup_.clear();
     turn(done);
   }
-  if (link_) link_->linger();
-  link_.reset();
 }
 
 void ControlClient::Loop::turn(bool& done) {
   std::vector<std::vector<std::byte>> outgoing;
-  std::vector<ClientSide::Event> events;
   const Time now = clock_();
   {
     const std::scoped_lock lock(mutex_);
     awake_ = false;
     take_in(now);
     side_.tick(now);
-    if (side_.wants_connection(now)) connect(now);
+    if (side_.wants_connection(now)) try_to_connect(now);
     outgoing = side_.take_outgoing(now);
-    events = side_.take_events();
-    if (parting_) events.clear();
+    if (events_ = side_.take_events(); parting_) events_.clear();
     done = closing(now) || side_.ended();
     std::ranges::move(side_.take_outgoing(now), std::back_inserter(outgoing));
   }
   send_out(outgoing);
-  tell(std::move(events));
+  tell();
 }
 
 Time ControlClient::Loop::wait_time() {
@@ -184,8 +222,18 @@ Time ControlClient::Loop::wait_time() {
 void ControlClient::Loop::connect(Time now) {
   link_.reset();
   failure_.clear();
-  link_.emplace(context_, options_);
+  link_.emplace(context_, options_, endpoint_);
   side_.connecting(now);
+}
+
+// As when this process has no descriptor left; later it may have.
+void ControlClient::Loop::try_to_connect(Time now) {
+  try {
+    connect(now);
+  } catch (const zmq::error_t& error) {
+    side_.connecting(now);
+    side_.disconnect(std::string("no connection can be made from here: ") + error.what(), now);
+  }
 }
 
 void ControlClient::Loop::take_in(Time now) {
@@ -248,7 +296,7 @@ void ControlClient::Loop::send_out(const std::vector<std::vector<std::byte>>& fr
   }
 }
 
-void ControlClient::Loop::tell(std::vector<ClientSide::Event> events) {
+void ControlClient::Loop::tell() {
   struct Teller {
     ClientListener& listener;
 
@@ -258,7 +306,7 @@ void ControlClient::Loop::tell(std::vector<ClientSide::Event> events) {
     void operator()(ClientSide::Lost& event) const { listener.on_lost(event.reason); }
     void operator()(ClientSide::Refused& event) const { listener.on_refused(event.reason); }
   };
-  for (auto& event : events) std::visit(Teller{listener_}, event);
+  for (auto& event : std::exchange(events_, {})) std::visit(Teller{listener_}, event);
 }
 
 ControlClient::ControlClient(const ClientOptions& options, ClientListener& listener)

@@ -39,7 +39,7 @@ struct ClientKeys {
 };
 
 struct ClientOptions {
-  /// Of the driver, "tcp://HOST:PORT".
+  /// Of the driver, "tcp://HOST:PORT" (comm/endpoint.h).
   std::string endpoint;
   Rules rules;
   /// As the driver is told; its version must be that of the rules.
@@ -55,8 +55,8 @@ struct ClientOptions {
 /// cut, and tells when the driver is lost. Threads and delivery are as ControlServer's.
 class ControlClient {
  public:
-  /// Begins to join. The listener must outlive the client. Throws ControlError if the endpoint is none, KeyError if a
-  /// key is none.
+  /// Looks up the driver's host, once, and begins to join. The listener must outlive the client. Throws ControlError if
+  /// the endpoint is none or its host is not known, KeyError if a key is none.
   ControlClient(const ClientOptions& options, ClientListener& listener);
   ControlClient(const ControlClient&) = delete;
   ControlClient& operator=(const ControlClient&) = delete;

@@ -3,15 +3,18 @@
 #include <zmq.hpp>
 
 #include <algorithm>
+#include <exception>
 #include <iterator>
 #include <map>
 #include <mutex>
 #include <thread>
 #include <utility>
 
+#include "comm/blocked_signals.h"
 #include "comm/control/handshake_failures.h"
 #include "comm/control/server_side.h"
 #include "comm/control/sockets.h"
+#include "comm/control/text.h"
 #include "comm/zeromq/sockets.h"
 #include "comm/zeromq/zap.h"
 
@@ -55,6 +58,8 @@ class ControlServer::Loop {
 
   void listen(const ServerOptions& options);
   void run() noexcept;
+  void serve();
+  void give_up(const std::string& why);
   Time wait_time();
   void take_in(Time now);
   void take_message(std::vector<zmq::message_t> parts, Time now);
@@ -65,7 +70,7 @@ class ControlServer::Loop {
   bool closing(Time now);
   void free_port();
   void send_out(std::vector<ServerSide::Outgoing> outgoing, Time now);
-  void tell(std::vector<ServerSide::Event> events);
+  void tell();
 
   const std::function<Time()> clock_;
   ServerListener& listener_;
@@ -77,6 +82,7 @@ class ControlServer::Loop {
   std::map<int, Link> links_;
   std::optional<zeromq::Monitor::Event> handshake_failure_;  // of the connection that ends next
   HandshakeFailures handshake_failures_;
+  std::vector<ServerSide::Event> events_;  // that are to be told
   zeromq::Wakeup wakeup_;
 
   mutable std::mutex mutex_;
@@ -95,6 +101,7 @@ ControlServer::Loop::Loop(const ServerOptions& options, ServerListener& listener
       router_(context_, zmq::socket_type::router),
       side_(options.rules, clock_()) {
   listen(options);
+  const BlockedSignals blocked;
   thread_ = std::thread([this] { run(); });
 }
 
@@ -111,6 +118,7 @@ void ControlServer::Loop::listen(const ServerOptions& options) try {
     router_.set(zmq::sockopt::zap_domain, "tandem");
   }
   monitor_.emplace(context_, router_);
+  zeromq::set_family(router_, options.endpoint);
   router_.bind(options.endpoint);
   endpoint_ = router_.get(zmq::sockopt::last_endpoint);
 } catch (const zmq::error_t& error) {
@@ -141,6 +149,26 @@ bool ControlServer::Loop::close(Time limit) {
 }
 
 void ControlServer::Loop::run() noexcept {
+  try {
+    serve();
+  } catch (const std::exception& error) {
+    // Such as no memory. If there is none to say so either, this ends the process.
+    give_up(error.what());
+  }
+  free_port();
+}
+
+void ControlServer::Loop::give_up(const std::string& why) {
+  {
+    const std::scoped_lock lock(mutex_);
+    if (!close_by_) close_by_ = clock_();
+    side_.fail("the control port can serve nobody any more: " + why, clock_());
+    std::ranges::move(side_.take_events(), std::back_inserter(events_));
+  }
+  tell();
+}
+
+void ControlServer::Loop::serve() {
   std::vector<zmq_pollitem_t> items = {{router_.handle(), 0, ZMQ_POLLIN, 0},
                                        {monitor_->socket().handle(), 0, ZMQ_POLLIN, 0},
                                        {nullptr, wakeup_.file(), ZMQ_POLLIN, 0}};
@@ -149,7 +177,6 @@ void ControlServer::Loop::run() noexcept {
     zeromq::wait_for(items, wait_time());
     if (items[2].revents != 0) wakeup_.clear();
     std::vector<ServerSide::Outgoing> outgoing;
-    std::vector<ServerSide::Event> events;
     const Time now = clock_();
     {
       const std::scoped_lock lock(mutex_);
@@ -157,20 +184,22 @@ void ControlServer::Loop::run() noexcept {
       take_in(now);
       side_.tick(now);
       outgoing = side_.take_outgoing(now);
-      if (events = side_.take_events(); parting_) events.clear();
+      if (events_ = side_.take_events(); parting_) events_.clear();
       done = closing(now);
       std::ranges::move(side_.take_outgoing(now), std::back_inserter(outgoing));
     }
     send_out(std::move(outgoing), now);
-    tell(std::move(events));
+    tell();
   }
-  free_port();
 }
 
 void ControlServer::Loop::free_port() {
   monitor_.reset();
   router_.set(zmq::sockopt::linger, linger_milliseconds);
   router_.close();
+  zap_.reset();
+  // Waits until ZeroMQ's own thread has closed the port.
+  context_.close();
 }
 
 Time ControlServer::Loop::wait_time() {
@@ -195,7 +224,9 @@ void ControlServer::Loop::take_in(Time now) {
 void ControlServer::Loop::take_message(std::vector<zmq::message_t> parts, Time now) {
   const ServerSide::Connection from = parts.front().to_string();
   const zmq::message_t& last = parts.back();
-  const std::string address = zeromq::property(last, "Peer-Address");
+  // Properties that ZeroMQ does not set itself are what the other side says of itself.
+  const std::string address = to_text(zeromq::property(last, "Peer-Address"));
+  const std::string key = zap_ ? zeromq::property(last, "User-Id") : "";
   if (parts.size() != 2) {
     return side_.drop("a message of " + std::to_string(parts.size() - 1) + " parts from " + address, now);
   }
@@ -208,8 +239,7 @@ void ControlServer::Loop::take_message(std::vector<zmq::message_t> parts, Time n
     if (!link->second.connection.empty()) side_.disconnect(link->second.connection, now);
     link->second.connection = from;
   }
-  side_.receive(from, zeromq::property(last, "User-Id"), address,
-                {static_cast<const std::byte*>(last.data()), last.size()}, now);
+  side_.receive(from, key, address, {static_cast<const std::byte*>(last.data()), last.size()}, now);
   if (link == links_.end()) side_.disconnect(from, now);
 }
 
@@ -275,7 +305,7 @@ void ControlServer::Loop::send_out(std::vector<ServerSide::Outgoing> outgoing, T
   }
 }
 
-void ControlServer::Loop::tell(std::vector<ServerSide::Event> events) {
+void ControlServer::Loop::tell() {
   struct Teller {
     ServerListener& listener;
 
@@ -286,7 +316,7 @@ void ControlServer::Loop::tell(std::vector<ServerSide::Event> events) {
     void operator()(ServerSide::Refused& event) const { listener.on_refused(event.reason); }
     void operator()(ServerSide::Dropped& event) const { listener.on_dropped(event.what); }
   };
-  for (auto& event : events) std::visit(Teller{listener_}, event);
+  for (auto& event : std::exchange(events_, {})) std::visit(Teller{listener_}, event);
 }
 
 ControlServer::ControlServer(const ServerOptions& options, ServerListener& listener)

@@ -42,7 +42,7 @@ struct ServerKeys {
 };
 
 struct ServerOptions {
-  /// "tcp://ADDRESS:PORT", with the address of an interface or *, and with port 0 or * any that is free.
+  /// "tcp://ADDRESS:PORT", with the address of an interface or *, all of IPv4, and with port 0 or * any that is free.
   std::string endpoint;
   Rules rules;
   std::optional<ServerKeys> keys;
@@ -52,8 +52,8 @@ struct ServerOptions {
 
 /// The driver's end of the control plane: takes nodes in, exchanges messages with them, and tells when one is lost.
 ///
-/// It has a thread of its own, and one more inside ZeroMQ. Delivery is checked: a message that send has taken is
-/// delivered, or the node is lost or left; nothing is thrown away because a queue is full.
+/// It has a thread of its own, and two more inside ZeroMQ, which receive no signals. Delivery is checked: a message
+/// that send has taken is delivered, or the node is lost or left; nothing is thrown away because a queue is full.
 class ControlServer {
  public:
   /// Listens from now on. The listener must outlive the server. Throws ControlError if it cannot, KeyError if a key is

@@ -3,11 +3,16 @@
 #include <utility>
 
 namespace tandem::comm::control {
+namespace {
+
+std::size_t size_of(const Delivery::Message& message) { return message.size() + Delivery::message_overhead; }
+
+}  // namespace
 
 Delivery::Delivery(std::string peer, std::size_t backlog) : peer_(std::move(peer)), backlog_(backlog) {}
 
 void Delivery::push(Message message) {
-  const std::size_t bytes = message.size() + message_overhead;
+  const std::size_t bytes = size_of(message);
   if (kept_bytes_ + bytes > backlog_) {
     throw BacklogError("send to " + peer_ + ": it has not acknowledged " + std::to_string(kept_bytes_) + " bytes in " +
                        std::to_string(kept_.size()) + " messages, and with " + std::to_string(bytes) +
@@ -18,9 +23,10 @@ void Delivery::push(Message message) {
 }
 
 std::optional<Delivery::Numbered> Delivery::next_to_send() {
-  if (under_way_ == kept_.size()) return std::nullopt;
+  if (under_way_ == kept_.size() || under_way_bytes_ >= most_under_way) return std::nullopt;
   const Message& message = kept_[under_way_];
   ++under_way_;
+  under_way_bytes_ += size_of(message);
   return Numbered{sent(), message};
 }
 
@@ -29,7 +35,8 @@ std::optional<std::string> Delivery::acknowledge(std::uint64_t sequence) {
     return "acknowledged data " + std::to_string(sequence) + " where only " + std::to_string(sent()) + " were sent";
   }
   for (; acknowledged_ < sequence; ++acknowledged_, --under_way_) {
-    kept_bytes_ -= kept_.front().size() + message_overhead;
+    kept_bytes_ -= size_of(kept_.front());
+    under_way_bytes_ -= size_of(kept_.front());
     kept_.pop_front();
   }
   return std::nullopt;
@@ -42,6 +49,7 @@ std::optional<std::string> Delivery::resume(std::uint64_t sequence) {
   }
   if (auto fault = acknowledge(sequence)) return fault;
   under_way_ = 0;
+  under_way_bytes_ = 0;
   return std::nullopt;
 }
 

@@ -27,6 +27,10 @@ class Delivery {
   /// What a message counts as besides its bytes.
   static constexpr std::size_t message_overhead = 64;
 
+  /// With so many bytes under way, overheads included, the other side's acknowledgment is waited for before more is
+  /// sent: what is under way is in memory several times.
+  static constexpr std::size_t most_under_way = std::size_t{16} << 20;
+
   /// `peer` names the other side in errors. Messages are kept up to `backlog` bytes in all, overheads included.
   Delivery(std::string peer, std::size_t backlog);
 
@@ -37,7 +41,8 @@ class Delivery {
     std::uint64_t sequence;
     const Message& message;
   };
-  /// The next message that waits to be sent, now under way; valid until the next call.
+  /// The next message that waits to be sent, now under way; valid until the next call. None while as much is under way
+  /// as may be.
   std::optional<Numbered> next_to_send();
 
   /// The other side has taken all up to `sequence`. Returns what is wrong with that, if anything is.
@@ -68,6 +73,7 @@ class Delivery {
   std::deque<Message> kept_;  // the first has the number acknowledged_ + 1
   std::size_t kept_bytes_ = 0;
   std::size_t under_way_ = 0;  // of kept_, from its front
+  std::size_t under_way_bytes_ = 0;
   std::uint64_t acknowledged_ = 0;
   std::uint64_t taken_ = 0;
 };

@@ -73,7 +73,7 @@ static_assert(sizeof(HelloNumbers) == 48 && std::is_trivially_copyable_v<HelloNu
 struct WelcomeNumbers {
   /// Names what the node may resume, and is known to it and the driver alone; never 0.
   std::uint64_t session = 0;
-  /// The driver's Timing (rules.h), which the node goes by from then on: nanoseconds, each above 0 and at most
+  /// The driver's Timing (timing.h), which the node goes by from then on: nanoseconds, each above 0 and at most
   /// longest_timing.
   std::int64_t heartbeat = 0;
   std::int64_t silence = 0;

@@ -43,10 +43,4 @@ std::string name_of(const NodeInfo& node) {
   return "node " + node.name + " (host " + node.host + ", " + pid;
 }
 
-std::string seconds_text(Time time) {
-  std::array<char, 32> text{};
-  std::snprintf(text.data(), text.size(), "%.3f s", std::chrono::duration<double>(time).count());
-  return text.data();
-}
-
 }  // namespace tandem::comm::control

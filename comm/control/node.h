@@ -46,9 +46,6 @@ NodeInfo this_node(std::string version, std::string name = "", std::uint32_t dev
 /// "node left (host host7, pid 4711)", or "node host7 (pid 4711)" if it has no name of its own.
 std::string name_of(const NodeInfo& node);
 
-/// "0.251 s"
-std::string seconds_text(Time time);
-
 /// What the control plane cannot do; what() says what was asked of which peer, and why not.
 class ControlError : public std::runtime_error {
  public:

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "comm/error_text.h"
+
 namespace tandem::comm::control {
 
 Presence::Presence(const Timing& timing, Time now) : timing_(timing), heard_(now), said_(now), detached_(now) {}

@@ -25,7 +25,8 @@ struct Rules {
   /// Bytes of one message; longer ones are neither sent nor taken. One has to come through within `silence`.
   std::size_t largest_message = std::size_t{16} << 20;
   /// Bytes that are kept for one peer until it acknowledges them; what would exceed them is not sent. At least
-  /// `largest_message` and what a message takes besides its bytes.
+  /// `largest_message` and what a message takes besides its bytes. What is under way of it, which is limited, takes as
+  /// much again.
   std::size_t backlog = std::size_t{64} << 20;
 };
 

@@ -8,7 +8,7 @@ namespace {
 
 constexpr Time complaint_interval = std::chrono::minutes(10);
 constexpr std::size_t most_complaints = 50;
-constexpr std::size_t most_former = 256;
+constexpr std::size_t most_ended = 256;
 
 std::uint64_t random_session() { return random_node_id().high | 1; }
 
@@ -22,33 +22,35 @@ ServerSide::ServerSide(Rules rules, Time now)
 
 void ServerSide::send(const NodeId& node, std::vector<std::byte> message) {
   const auto peer = peers_.find(node);
+  if (leaving_) throw GoneError("send to node " + to_string(node) + ": goodbye is said");
   if (peer == peers_.end()) throw GoneError("send to node " + to_string(node) + ": it has not joined, or is gone");
   peer->second.channel.send(std::move(message));
 }
 
 void ServerSide::receive(const Connection& from, const std::string& key, const std::string& address,
                          std::span<const std::byte> bytes, Time now) {
+  if (former_.contains(from)) return;
   const Decoded decoded = decode(bytes, rules_.format);
   if (const auto* malformed = std::get_if<Malformed>(&decoded)) {
     return drop(malformed->why + " from " + address, now);
   }
+  const auto node = nodes_.find(from);
   if (const auto* foreign = std::get_if<ForeignHello>(&decoded)) {
+    if (node != nodes_.end()) return lose(peers_.find(node->second), "said hello in another wire format");
     return refuse_node(from, "a node at " + address, version_fault(foreign->version, foreign->wire_format), now);
   }
   const Frame& frame = std::get<Frame>(decoded);
-  const auto node = nodes_.find(from);
   if (node != nodes_.end()) return receive_from_peer(peers_.find(node->second), frame, now);
-  if (std::ranges::find(former_, from) != former_.end()) return;
   if (std::holds_alternative<Hello>(frame.body)) return receive_hello(from, key, frame, now);
   drop("a frame from " + address + " on a connection without a hello", now);
-  answer_refuse(from, "no node is joined on this connection");
+  refuse_connection(from, "no node is joined on this connection");
 }
 
 void ServerSide::receive_hello(const Connection& from, const std::string& key, const Frame& frame, Time now) {
   const Hello& hello = std::get<Hello>(frame.body);
   const auto peer = peers_.find(hello.id);
   if (leaving_ && peer == peers_.end()) {
-    answer_refuse(from, "it is closing");
+    refuse_connection(from, "it is closing");
   } else if (hello.info.version != rules_.version) {
     refuse_node(from, name_of(hello.info), version_fault(hello.info.version, rules_.format), now);
   } else if (peer != peers_.end()) {
@@ -82,7 +84,9 @@ void ServerSide::resume(Peers::iterator peer, const Connection& from, const std:
 
 void ServerSide::welcome(Peers::iterator peer, const Connection& connection, std::uint64_t acknowledged, Time now) {
   Peer& node = peer->second;
-  if (node.connection != connection) part_from(std::exchange(node.connection, connection));
+  if (node.connection != connection) {
+    part_from(std::exchange(node.connection, connection), !node.channel.attached());
+  }
   nodes_.emplace(connection, peer->first);
   if (const auto fault = node.channel.attach(acknowledged, now)) return lose(peer, *fault);
   const Timing& timing = rules_.timing;
@@ -105,9 +109,8 @@ void ServerSide::receive_from_peer(Peers::iterator peer, const Frame& frame, Tim
 }
 
 void ServerSide::disconnect(const Connection& connection, Time now) {
-  const auto node = nodes_.find(connection);
-  if (node == nodes_.end()) return;
-  peers_.at(node->second).channel.detach(now);
+  if (const auto node = nodes_.find(connection); node != nodes_.end()) peers_.at(node->second).channel.detach(now);
+  if (former_.contains(connection)) part_from(connection, true);
 }
 
 void ServerSide::refuse(const std::string& reason, Time now) {
@@ -120,7 +123,12 @@ void ServerSide::drop(const std::string& what, Time now) {
 
 void ServerSide::refuse_node(const Connection& to, const std::string& name, const std::string& reason, Time now) {
   refuse(name + " is refused: " + reason, now);
-  answer_refuse(to, reason);
+  refuse_connection(to, reason);
+}
+
+void ServerSide::refuse_connection(const Connection& connection, const std::string& reason) {
+  answer_refuse(connection, reason);
+  part_from(connection, false);
 }
 
 void ServerSide::answer_refuse(const Connection& to, const std::string& reason) {
@@ -130,6 +138,11 @@ void ServerSide::answer_refuse(const Connection& to, const std::string& reason) 
 std::string ServerSide::version_fault(const std::string& version, std::uint16_t format) const {
   return "it runs version " + version + " with wire format " + std::to_string(format) + ", the driver version " +
          rules_.version + " with wire format " + std::to_string(rules_.format);
+}
+
+void ServerSide::fail(const std::string& reason, Time now) {
+  refuse("whoever wants to join is refused: " + reason, now);
+  while (!peers_.empty()) lose(peers_.begin(), "is out of reach: " + reason);
 }
 
 void ServerSide::tick(Time now) {
@@ -190,14 +203,21 @@ void ServerSide::lose(Peers::iterator peer, const std::string& reason) {
 }
 
 void ServerSide::forget(Peers::iterator peer) {
-  part_from(peer->second.connection);
+  part_from(peer->second.connection, !peer->second.channel.attached());
   peers_.erase(peer);
 }
 
-void ServerSide::part_from(const Connection& connection) {
+void ServerSide::part_from(const Connection& connection, bool has_ended) {
   nodes_.erase(connection);
-  former_.push_back(connection);
-  if (former_.size() > most_former) former_.pop_front();
+  if (!has_ended) {
+    former_.emplace(connection, false);
+    return;
+  }
+  if (std::exchange(former_[connection], true)) return;
+  ended_.push_back(connection);
+  if (ended_.size() <= most_ended) return;
+  former_.erase(ended_.front());
+  ended_.pop_front();
 }
 
 }  // namespace tandem::comm::control

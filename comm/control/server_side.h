@@ -27,8 +27,10 @@ namespace tandem::comm::control {
 ///      goodbye, breaks the protocol, or is away too long; then it is forgotten.
 ///   2. A node that is known may come back on a new connection, with the same key, session and messages acknowledged;
 ///      the older connection then counts for nothing. It is not told of to the listener.
-///   3. A hello that is not accepted is answered with the reason, and so is anything else on a connection that no node
-///      has been known by. Of a connection that one was known by before nothing counts.
+///   3. A hello that is not accepted is answered with the reason, and so is any other frame on a connection that no
+///   node
+///      is known by. Of a connection that has been answered so, or that a node was known by before, nothing counts any
+///      more: however much comes on it, what waits to go out there does not grow.
 ///
 /// Owner only; `now` never decreases.
 class ServerSide {
@@ -79,6 +81,9 @@ class ServerSide {
   void refuse(const std::string& reason, Time now);
   void drop(const std::string& what, Time now);
 
+  /// Gives up all nodes: this side cannot go on, for `reason`.
+  void fail(const std::string& reason, Time now);
+
   /// Gives up who is away too long. To be called at `next` or soon after, and at least every heartbeat.
   void tick(Time now);
   Time next() const;
@@ -112,16 +117,20 @@ class ServerSide {
   void receive_from_peer(Peers::iterator peer, const Frame& frame, Time now);
   void welcome(Peers::iterator peer, const Connection& connection, std::uint64_t acknowledged, Time now);
   void answer_refuse(const Connection& to, const std::string& reason);
+  /// One that no node is known by.
+  void refuse_connection(const Connection& connection, const std::string& reason);
   void refuse_node(const Connection& to, const std::string& name, const std::string& reason, Time now);
   std::string version_fault(const std::string& version, std::uint16_t format) const;
-  void part_from(const Connection& connection);
+  /// Nothing that comes on it counts any more.
+  void part_from(const Connection& connection, bool has_ended);
   void lose(Peers::iterator peer, const std::string& reason);
   void forget(Peers::iterator peer);
 
   const Rules rules_;
   Peers peers_;
   std::unordered_map<Connection, NodeId> nodes_;  // by their connections
-  std::deque<Connection> former_;                 // the latest ones of which nothing counts any more
+  std::unordered_map<Connection, bool> former_;   // of which nothing counts any more, and whether they have ended
+  std::deque<Connection> ended_;                  // of these; the latest, as frames may come after the end
   std::vector<Outgoing> outgoing_;
   std::vector<Event> events_;
   Complaints refusals_, drops_;

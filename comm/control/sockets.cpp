@@ -1,43 +1,34 @@
 #include "comm/control/sockets.h"
 
-#include <arpa/inet.h>
-#include <netinet/in.h>
 #include <sys/socket.h>
 
-#include <array>
 #include <chrono>
 
 #include "comm/control/frame.h"
+#include "comm/interface.h"
 #include "comm/keys.h"
+#include "comm/zeromq/sockets.h"
 
 namespace tandem::comm::control {
 
 std::string address_at_other_end(int file) {
-  sockaddr_storage address{};
-  socklen_t size = sizeof(address);
-  std::array<char, INET6_ADDRSTRLEN> text{};
-  if (::getpeername(file, reinterpret_cast<sockaddr*>(&address), &size) == 0) {
-    if (address.ss_family == AF_INET) {
-      ::inet_ntop(AF_INET, &reinterpret_cast<const sockaddr_in*>(&address)->sin_addr, text.data(), text.size());
-    } else if (address.ss_family == AF_INET6) {
-      ::inet_ntop(AF_INET6, &reinterpret_cast<const sockaddr_in6*>(&address)->sin6_addr, text.data(), text.size());
-    }
-  }
-  return text.data();
+  sockaddr_storage storage{};
+  socklen_t size = sizeof(storage);
+  auto& address = reinterpret_cast<sockaddr&>(storage);
+  return ::getpeername(file, &address, &size) == 0 ? address_in(address) : "";
 }
 
 void set_common_options(zmq::socket_t& socket, std::size_t largest_message) {
-  // Without a limit; what is under way is limited by Delivery.
-  socket.set(zmq::sockopt::sndhwm, 0);
+  constexpr Time handshake_limit = std::chrono::seconds(5);
+  // What is under way to a node is limited by Delivery, and to others by ServerSide.
+  zeromq::set_unbounded(socket, handshake_limit);
   // At this many waiting messages ZeroMQ stops reading from the connection.
   socket.set(zmq::sockopt::rcvhwm, 1000);
-  socket.set(zmq::sockopt::maxmsgsize, static_cast<std::int64_t>(longest_frame(largest_message)));
-  socket.set(zmq::sockopt::handshake_ivl, 5000);
-  socket.set(zmq::sockopt::linger, 0);
+  zeromq::set_longest_message(socket, longest_frame(largest_message));
 }
 
 void check_key(const std::string& key, const std::string& whose) {
-  if (!is_key(key)) throw KeyError(whose + " is not a key of 40 characters in Z85");
+  if (!is_key(key)) throw KeyError(whose + " is not a key of " + std::to_string(key_characters) + " characters in Z85");
 }
 
 Time steady_now() { return std::chrono::steady_clock::now().time_since_epoch(); }

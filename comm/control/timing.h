@@ -6,7 +6,7 @@
 
 namespace tandem::comm::control {
 
-/// How long what may take. A node goes by the driver's, once it is welcome.
+/// How long what may take. A node goes by the driver's, once it is welcome; but for `acknowledge`, which is its own.
 struct Timing {
   /// Each side sends something at least so often.
   Time heartbeat = std::chrono::milliseconds(500);

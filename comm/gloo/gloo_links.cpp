@@ -7,8 +7,8 @@
 #include <iterator>
 #include <utility>
 
+#include "comm/blocked_signals.h"
 #include "comm/gloo/no_pipe_signal.h"
-#include "comm/peer_group/blocked_signals.h"
 #include "comm/peer_group/yielding_threads.h"
 
 namespace tandem::comm::gloo_transport {
@@ -34,7 +34,7 @@ GlooLinks::GlooLinks(Store& store, const PeerGroupOptions& options)
     const Lock lock(mutex_);
     connected_ = true;
   }
-  const peer_group::BlockedSignals blocked;
+  const BlockedSignals blocked;
   const peer_group::YieldingThreads yielding;
   service_ = std::thread([this] { serve(); });
 }
@@ -55,16 +55,26 @@ std::string GlooLinks::text_of(const Lock&, int rank) const {
 
 void GlooLinks::on_event(int rank) noexcept {
   const Lock lock(mutex_);
-  take_received(lock, rank);
+  try {
+    take_received(lock, rank);
+  } catch (const std::exception& error) {
+    fail_service(lock, error);
+  }
   if (needs_service(lock, rank)) work_changed_.notify_one();
 }
 
 void GlooLinks::on_closed(int rank) noexcept {
   const Lock lock(mutex_);
-  take_received(lock, rank);
-  for (auto* const frames : {&flow(rank).receiving, &flow(rank).sending}) {
-    std::ranges::move(*frames, std::back_inserter(broken_));
-    frames->clear();
+  try {
+    take_received(lock, rank);
+    auto& [receiving, sending, receives] = flow(rank);
+    broken_.reserve(broken_.size() + receiving.size() + sending.size());
+    for (auto* const frames : {&receiving, &sending}) {
+      std::ranges::move(*frames, std::back_inserter(broken_));
+      frames->clear();
+    }
+  } catch (const std::exception& error) {
+    fail_service(lock, error);
   }
   close(lock, rank);
 }
@@ -104,9 +114,9 @@ void GlooLinks::serve() {
       }
     }
   } catch (const std::exception& error) {
-    // Such as no memory. The others find out when this rank's connections are closed.
+    // The others find out when this rank's connections are closed.
     if (!lock) lock.lock();
-    fail(lock, text_of(lock, rank()) + " can serve its connections no more: " + error.what());
+    fail_service(lock, error);
   }
 }
 

@@ -5,8 +5,8 @@
 
 #include <stdexcept>
 
+#include "comm/blocked_signals.h"
 #include "comm/error_text.h"
-#include "comm/peer_group/blocked_signals.h"
 #include "comm/peer_group/yielding_threads.h"
 
 namespace tandem::comm::gloo_transport {
@@ -23,7 +23,7 @@ std::string text_of_error(const std::exception& error) {
 
 std::shared_ptr<gloo::transport::tcp::Device> make_device(const std::string& address) {
   // For the thread that the device starts.
-  const peer_group::BlockedSignals blocked;
+  const BlockedSignals blocked;
   const peer_group::YieldingThreads yielding;
   try {
     const auto attributes = gloo::transport::tcp::CreateDeviceAttr(gloo::transport::tcp::attr(address.c_str()));
@@ -91,6 +91,7 @@ void Mesh::connect_to(Store& store, int peer, const Card& card_of_peer, Clock::t
   pair.set_connect_limits(begin + options_.connect_deadline, [&] { peer_group::check_open(store, options_); });
   try {
     pair.connect(*address);
+    pair.set_connect_limits(Clock::time_point::max(), [] {});  // the store may be gone by then
   } catch (const ConnectTimeout& timeout) {
     throw DeadlineError(what + timeout.what() + ": " +
                         waited_text(options_.rank, Clock::now() - begin, options_.connect_deadline));

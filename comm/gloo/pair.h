@@ -4,6 +4,8 @@
 #include <gloo/transport/tcp/pair.h>
 
 #include <chrono>
+#include <exception>
+#include <functional>
 #include <memory>
 #include <mutex>
 

@@ -77,13 +77,15 @@ Parcel Links::wait_for(const Wanted& wanted, Duration limit) {
   throw DeadlineError(cause);
 }
 
-void Links::take_frame(const Lock& lock, int rank, FramePointer& frame) {
+void Links::take_frame(const Lock& lock, int rank, FramePointer& frame) noexcept {
   try {
     do {
       dispatch_part(lock, rank, frame);
     } while (frame && frame->next_part());
+  } catch (const std::bad_alloc& error) {
+    fail_service(lock, error);
   } catch (const std::exception& error) {
-    fail(lock, "from " + text_of(lock, rank) + " came " + error.what());
+    fail_with(lock, [&] { return "from " + text_of(lock, rank) + " came " + error.what(); });
   }
 }
 
@@ -127,11 +129,13 @@ void Links::take_mail(const Lock&, int rank, FramePointer& frame) {
   }
 }
 
-void Links::close(const Lock& lock, int rank) {
+void Links::close(const Lock& lock, int rank) noexcept {
   Peer& other = peer(rank);
   if (other.closed) return;
   other.closed = true;
-  if (!other.left && !leaving_) fail(lock, "the connection with " + text_of(lock, rank) + " is lost");
+  if (!other.left && !leaving_) {
+    fail_with(lock, [&] { return "the connection with " + text_of(lock, rank) + " is lost"; });
+  }
   mail_changed_.notify_all();
   others_changed_.notify_all();
 }
@@ -153,14 +157,8 @@ void Links::check_alive(const std::string& call) {
 }
 
 void Links::abort(const std::string& reason) noexcept {
-  std::string cause;
-  try {
-    cause = reason;
-  } catch (const std::bad_alloc&) {
-    cause = "out of memory";  // short enough to need none
-  }
   Lock lock(mutex_);
-  fail(lock, std::move(cause));
+  fail_with(lock, [&] { return reason; });
   wait_until_told(lock);
 }
 
@@ -172,6 +170,19 @@ void Links::fail(const Lock& lock, std::string cause) noexcept {
   mail_changed_.notify_all();
   others_changed_.notify_all();
   wake_service(lock);
+}
+
+template <typename MakeCause>
+void Links::fail_with(const Lock& lock, const MakeCause& make_cause) noexcept {
+  try {
+    fail(lock, make_cause());
+  } catch (const std::bad_alloc&) {
+    fail(lock, "out of memory");  // short enough to need none
+  }
+}
+
+void Links::fail_service(const Lock& lock, const std::exception& error) noexcept {
+  fail_with(lock, [&] { return text_of(lock, rank_) + " can serve its connections no more: " + error.what(); });
 }
 
 void Links::fail_left(const Lock& lock, int rank) { fail(lock, text_of(lock, rank) + " has left the group"); }

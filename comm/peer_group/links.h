@@ -3,6 +3,7 @@
 #include <atomic>
 #include <condition_variable>
 #include <cstdint>
+#include <exception>
 #include <mutex>
 #include <optional>
 #include <span>
@@ -75,13 +76,15 @@ class Links {
   // What a transport calls.
 
   /// Takes the frame if its memory is needed longer. One that does not belong there kills the group.
-  void take_frame(const Lock& lock, int rank, FramePointer& frame);
+  void take_frame(const Lock& lock, int rank, FramePointer& frame) noexcept;
   /// The connection with that rank is closed, and nothing more comes from it.
-  void close(const Lock& lock, int rank);
+  void close(const Lock& lock, int rank) noexcept;
   /// On the service thread: tells the rank what it is to be told.
   void tell(Lock& lock, int rank);
   /// Kills the group, unless it is dead, and has the others told.
   void fail(const Lock& lock, std::string cause) noexcept;
+  /// The same, where a thread of the transport cannot go on, as for want of memory.
+  void fail_service(const Lock& lock, const std::exception& error) noexcept;
   /// Says so to the others, and waits until they know, as a destructor should. The service thread runs.
   void leave();
 
@@ -95,6 +98,9 @@ class Links {
   std::atomic<std::uint64_t> bytes_sent_ = 0;
 
  private:
+  /// fail() with a cause that takes memory to put together, which there may not be.
+  template <typename MakeCause>
+  void fail_with(const Lock& lock, const MakeCause& make_cause) noexcept;
   void dispatch_part(const Lock& lock, int rank, FramePointer& frame);
   void take_mail(const Lock& lock, int rank, FramePointer& frame);
 

@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "comm/error_text.h"
 #include "comm/message_mean.h"
 
 namespace tandem::comm::peer_group {
@@ -32,7 +33,7 @@ class Ranks : public Communicator {
     send_together(to, std::array{Message{tag, data}});
   }
   void send_together(int to, std::span<const Message> messages) override {
-    check_rank("send", to);
+    check_rank("send", to, size_);
     links_->send(to, FrameKind::message, messages);
   }
 
@@ -42,7 +43,7 @@ class Ranks : public Communicator {
 
   int receive_any(std::span<const int> from, std::uint32_t tag, std::span<std::byte> data, Duration limit) override {
     if (from.empty()) throw std::invalid_argument("receive_any: there must be a rank to receive from");
-    for (const int rank : from) check_rank("receive", rank);
+    for (const int rank : from) check_rank("receive", rank, size_);
     return links_->receive({.from = from, .kind = FrameKind::message, .tag = tag}, data, limit);
   }
 
@@ -52,7 +53,6 @@ class Ranks : public Communicator {
 
  private:
   void broadcast_part(int root, std::span<std::byte> part);
-  void check_rank(const std::string& operation, int rank) const;
 
   const int rank_;
   const int size_;
@@ -62,7 +62,7 @@ class Ranks : public Communicator {
 
 /// In parts of a frame: a rank passes on what it has while more comes, and the deadline is for a part.
 void Ranks::broadcast(int root, std::span<std::byte> data) {
-  check_rank("broadcast", root);
+  check_rank("broadcast", root, size_);
   links_->check_alive("broadcast on rank " + std::to_string(rank_));
   constexpr std::size_t most = frame_capacity - sizeof(FrameHeader);
   for (std::size_t begin = 0; begin < data.size(); begin += most) {
@@ -89,20 +89,11 @@ void Ranks::broadcast_part(int root, std::span<std::byte> part) {
 /// with_message_mean() has met the others; what is left is to say whether the group is dead.
 void Ranks::barrier() { links_->check_alive("barrier on rank " + std::to_string(rank_)); }
 
-void Ranks::check_rank(const std::string& operation, int rank) const {
-  if (rank >= 0 && rank < size_) return;
-  throw std::invalid_argument(operation + ": there is no rank " + std::to_string(rank) + " in a group of " +
-                              std::to_string(size_));
-}
-
 }  // namespace
 
 void check(const PeerGroupOptions& options) {
   if (options.size < 1) throw std::invalid_argument("a group needs at least one rank");
-  if (options.rank < 0 || options.rank >= options.size) {
-    throw std::invalid_argument("there is no rank " + std::to_string(options.rank) + " in a group of " +
-                                std::to_string(options.size));
-  }
+  check_rank("a group of processes", options.rank, options.size);
   if (options.size > 1 && options.address.empty()) {
     throw std::invalid_argument("a group of several ranks needs an address at which they reach this one");
   }

@@ -2,25 +2,20 @@
 
 #include <utility>
 
+#include "comm/endpoint.h"
+
 namespace tandem::comm::zeromq {
-namespace {
-
-// What encryption adds to a message; libzmq limits what it comes to with it.
-constexpr std::size_t bytes_of_curve = 33;
-
-}  // namespace
-
 Inbox::Inbox(zmq::context_t& context, const Options& options)
     : zap_(context), socket_(context, zmq::socket_type::dealer), monitor_(context, socket_) {
   set_unbounded(socket_, options.handshake_limit);
-  socket_.set(zmq::sockopt::maxmsgsize, static_cast<std::int64_t>(options.largest_message + bytes_of_curve));
+  set_longest_message(socket_, options.largest_message);
   socket_.set(zmq::sockopt::curve_server, true);
   socket_.set(zmq::sockopt::curve_secretkey, options.keys.secret_key);
   // Without a domain, libzmq would not insist on the handler's answer.
   socket_.set(zmq::sockopt::zap_domain, "tandem");
-  const bool is_ipv6 = options.address.find(':') != std::string::npos;
-  socket_.set(zmq::sockopt::ipv6, is_ipv6);
-  socket_.bind("tcp://" + (is_ipv6 ? "[" + options.address + "]" : options.address) + ":*");
+  const std::string endpoint = endpoint_at(options.address, "*");
+  set_family(socket_, endpoint);
+  socket_.bind(endpoint);
   endpoint_ = socket_.get(zmq::sockopt::last_endpoint);
 }
 
@@ -37,7 +32,7 @@ void Inbox::add_to(std::vector<zmq_pollitem_t>& items) {
 
 std::optional<Inbox::Arrival> Inbox::next() {
   zmq::message_t message;
-  if (!socket_.recv(message, zmq::recv_flags::dontwait)) return std::nullopt;
+  if (!receive_part(socket_, message)) return std::nullopt;
   const int rank = ranks_.at(property(message, "User-Id"));
   if (met_.insert(rank).second) {
     // Somebody else may have had a connection of the same number before: its end is not this one's.

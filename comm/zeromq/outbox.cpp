@@ -21,7 +21,7 @@ Outbox::Outbox(zmq::context_t& context, const KeyPair& keys, Duration handshake_
 }
 
 void Outbox::connect(int rank, const std::string& endpoint, const std::string& key) {
-  socket_.set(zmq::sockopt::ipv6, endpoint.find('[') != std::string::npos);
+  set_family(socket_, endpoint);
   socket_.set(zmq::sockopt::curve_serverkey, key);
   socket_.set(zmq::sockopt::connect_routing_id, name_of(rank));
   ranks_[endpoint] = rank;

@@ -13,7 +13,24 @@
 #include <system_error>
 #include <utility>
 
+#include "comm/endpoint.h"
+
 namespace tandem::comm::zeromq {
+namespace {
+
+/// Even what never waits fails with EINTR if a signal comes to this thread.
+template <typename Call>
+auto uninterrupted(const Call& call) {
+  for (;;) {
+    try {
+      return call();
+    } catch (const zmq::error_t& error) {
+      if (error.num() != EINTR) throw;
+    }
+  }
+}
+
+}  // namespace
 
 Wakeup::Wakeup() : file_(::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)) {
   if (file_ < 0) throw std::system_error(errno, std::generic_category(), "eventfd");
@@ -55,12 +72,16 @@ std::optional<Monitor::Event> Monitor::next() {
   return event;
 }
 
+bool receive_part(zmq::socket_t& socket, zmq::message_t& part) {
+  return uninterrupted([&] { return socket.recv(part, zmq::recv_flags::dontwait); }).has_value();
+}
+
 std::vector<zmq::message_t> receive_message(zmq::socket_t& socket) {
   std::vector<zmq::message_t> parts;
   for (bool more = true; more;) {
     zmq::message_t part;
     // A message comes whole: the parts after the first are there.
-    if (!socket.recv(part, zmq::recv_flags::dontwait)) break;
+    if (!receive_part(socket, part)) break;
     more = part.more();
     parts.push_back(std::move(part));
   }
@@ -71,7 +92,7 @@ bool send_message(zmq::socket_t& socket, std::vector<zmq::message_t> parts) {
   try {
     for (std::size_t i = 0; i < parts.size(); ++i) {
       const auto more = i + 1 < parts.size() ? zmq::send_flags::sndmore : zmq::send_flags::none;
-      if (!socket.send(parts[i], more | zmq::send_flags::dontwait)) return false;
+      if (!uninterrupted([&] { return socket.send(parts[i], more | zmq::send_flags::dontwait); })) return false;
     }
   } catch (const zmq::error_t& error) {
     if (error.num() != EHOSTUNREACH) throw;
@@ -115,6 +136,16 @@ void set_unbounded(zmq::socket_t& socket, Duration handshake_limit) {
   socket.set(zmq::sockopt::rcvhwm, 0);
   socket.set(zmq::sockopt::linger, 0);
   socket.set(zmq::sockopt::handshake_ivl, static_cast<int>(limit.count()));
+}
+
+void set_family(zmq::socket_t& socket, const std::string& endpoint) {
+  socket.set(zmq::sockopt::ipv6, has_ipv6_address(endpoint));
+}
+
+void set_longest_message(zmq::socket_t& socket, std::size_t bytes) {
+  // What encryption adds: libzmq looks at a message before it is decrypted.
+  constexpr std::size_t bytes_of_curve = 33;
+  socket.set(zmq::sockopt::maxmsgsize, static_cast<std::int64_t>(bytes + bytes_of_curve));
 }
 
 }  // namespace tandem::comm::zeromq

@@ -2,6 +2,7 @@
 
 #include <zmq.hpp>
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -54,6 +55,9 @@ class Monitor {
   zmq::socket_t events_;
 };
 
+/// The next part of a message; returns false if none has come. Never waits.
+[[nodiscard]] bool receive_part(zmq::socket_t& socket, zmq::message_t& part);
+
 /// The parts of a message, or nothing if none has come. Never waits.
 std::vector<zmq::message_t> receive_message(zmq::socket_t& socket);
 
@@ -72,5 +76,11 @@ std::string property(const zmq::message_t& message, const char* name);
 /// Options of a socket that neither limits nor throws away what it holds, but for what is unsent when it is closed.
 /// `handshake_limit`: longest that a connection may take until both sides have shown their keys.
 void set_unbounded(zmq::socket_t& socket, Duration handshake_limit);
+
+/// What a socket binds or connects from now on is of the endpoint's family of addresses.
+void set_family(zmq::socket_t& socket, const std::string& endpoint);
+
+/// A connection on which a message comes that is longer than so many bytes, as sent, is closed.
+void set_longest_message(zmq::socket_t& socket, std::size_t bytes);
 
 }  // namespace tandem::comm::zeromq

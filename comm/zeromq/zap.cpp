@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <string_view>
 
+#include "comm/keys.h"
 #include "comm/zeromq/sockets.h"
 
 namespace tandem::comm::zeromq {
@@ -13,7 +14,6 @@ namespace {
 enum Part { version, request, domain, address, routing_id, mechanism, credentials, parts };
 
 constexpr std::size_t key_bytes = 32;
-constexpr std::size_t key_characters = 40;
 
 /// In Z85; empty if it is not a key.
 std::string key_of(const zmq::message_t& message) {

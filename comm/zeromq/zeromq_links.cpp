@@ -1,12 +1,13 @@
 #include "comm/zeromq/zeromq_links.h"
 
+#include <algorithm>
 #include <exception>
 #include <memory>
 #include <utility>
 
+#include "comm/blocked_signals.h"
 #include "comm/error_text.h"
 #include "comm/keys.h"
-#include "comm/peer_group/blocked_signals.h"
 #include "comm/zeromq/zeromq_frame.h"
 
 namespace tandem::comm::zeromq {
@@ -74,12 +75,12 @@ void ZeromqLinks::connect(Store& store, const PeerGroupOptions& options) {
     if (peer != options.rank) connect_to(peer, cards[static_cast<std::size_t>(peer)]);
   }
   {
-    const peer_group::BlockedSignals blocked;
+    const BlockedSignals blocked;
     service_ = std::thread([this] { serve(); });
   }
   try {
     await_connections(store, options, begin);
-  } catch (const CommError&) {
+  } catch (...) {
     stop();
     throw;
   }
@@ -166,9 +167,9 @@ void ZeromqLinks::serve() {
       }
     }
   } catch (const std::exception& error) {
-    // Such as no memory. The others find out when this rank's connections are closed.
+    // The others find out when this rank's connections are closed.
     const Lock lock(mutex_);
-    fail(lock, text_of(lock, rank()) + " can serve its connections no more: " + error.what());
+    fail_service(lock, error);
   }
 }
 

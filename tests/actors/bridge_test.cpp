@@ -101,7 +101,7 @@ TEST_CASE("messages that are not listed stay in the process") {
       system.actors(), {.receiver = Parcel::root, .sender = Parcel::nobody, .content = caf::make_message(1, 2)}));
 }
 
-TEST_CASE("W4: bytes that are no message are an error, whatever they are") {
+TEST_CASE("bytes that are no message are an error, whatever they are") {
   System system;
   Peer peer(system.actors(), [](const Parcel&) {});
   const caf::actor root = system.actors().spawn(ignorant, 0);

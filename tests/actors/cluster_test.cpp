@@ -283,14 +283,14 @@ TEST_CASE("a name of a node that there is not for the servers is an error that l
   CHECK_THAT(ended.error, Contains("\"big\"") && Contains("n0") && Contains("n1"));
 }
 
-TEST_CASE("W2: a network interface that a node lacks is an error that lists those that it has") {
+TEST_CASE("a network interface that a node lacks is an error that lists those that it has") {
   config::Job job = test::quadratic_job(2, 10, 1, Correction::none);
   job.cluster.interface.emplace("eth77");
   const Ended ended = run_on_nodes(job, 2, test::experiment());
   CHECK_THAT(ended.error, Contains("eth77") && Contains("lo"));
 }
 
-TEST_CASE("W1: a node that others could reach only by its loopback address is an error that says so") {
+TEST_CASE("a node that others could reach only by its loopback address is an error that says so") {
   const auto e = test::experiment();
   NoticeObserver observer;
   actors::ClusterRun run(test::quadratic_job(2, 10, 1, Correction::none), driver_place(2), observer, test::patient());
@@ -343,7 +343,7 @@ TEST_CASE("a job that the nodes cannot fit, or a port in use, is an error before
   CHECK_FALSE(observer.begun);
 }
 
-TEST_CASE("W3: two runs at once on one machine do not disturb each other") {
+TEST_CASE("two runs at once on one machine do not disturb each other") {
   const config::Job job = test::quadratic_job(2, 30, 2, Correction::local);
   const auto first = test::experiment();
   const auto second = test::experiment();

@@ -1,6 +1,8 @@
 #include "comm/file_store.h"
 
+#include <signal.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 
 #include <atomic>
 #include <catch2/catch.hpp>
@@ -86,6 +88,26 @@ TEST_CASE("a key is set once, whoever tries, and keeps its value") {
   REQUIRE(store.get("key", steady_clock::now()) == value);
   // Nothing but the key's file is left.
   REQUIRE(std::distance(std::filesystem::directory_iterator(folder.path()), {}) == 1);
+}
+
+TEST_CASE("a value that cannot be written is an error that says why, and leaves nothing") {
+  const Folder folder;
+  FileStore store(folder.path());
+  rlimit before{};
+  ::getrlimit(RLIMIT_FSIZE, &before);
+  const rlimit small = {.rlim_cur = 100, .rlim_max = before.rlim_max};
+  const auto handler = ::signal(SIGXFSZ, SIG_IGN);
+  ::setrlimit(RLIMIT_FSIZE, &small);
+  std::string error;
+  try {
+    store.set("key", std::vector<std::byte>(1000));
+  } catch (const std::runtime_error& failed) {
+    error = failed.what();
+  }
+  ::setrlimit(RLIMIT_FSIZE, &before);
+  ::signal(SIGXFSZ, handler);
+  CHECK_THAT(error, Catch::StartsWith((folder.path() / "key").string()) && Catch::EndsWith("File too large"));
+  CHECK(std::filesystem::is_empty(folder.path()));
 }
 
 TEST_CASE("a folder that is not there is an error that names it") {

@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "comm/endpoint.h"
+
 namespace tandem::comm::test {
 namespace {
 
@@ -36,7 +38,29 @@ TEST_CASE("an address of this host leads to itself, on whatever interface it is"
   for (const std::string& address : addresses_of_this_host()) REQUIRE(local_address_towards(address) == address);
 }
 
+TEST_CASE("a host has an address, of IPv4 where it has one") {
+  REQUIRE(address_of_host("127.0.0.1") == "127.0.0.1");
+  REQUIRE(address_of_host("::1") == "::1");
+  REQUIRE(address_of_host("localhost") == "127.0.0.1");
+}
+
+TEST_CASE("an endpoint has a host, for whose name its address can stand") {
+  REQUIRE(host_of("tcp://driver:7070") == "driver");
+  REQUIRE(host_of("tcp://[fd00::7]:7070") == "fd00::7");
+  for (const std::string none : {"", "driver:7070", "tcp://driver", "tcp:", "nonsense"}) REQUIRE(host_of(none).empty());
+  REQUIRE(with_address("tcp://localhost:7070") == "tcp://127.0.0.1:7070");
+  for (const std::string same : {"tcp://10.0.0.7:7070", "tcp://[fd00::7]:7070", "nonsense"}) {
+    REQUIRE(with_address(same) == same);
+  }
+  REQUIRE(endpoint_at("10.0.0.7", "7070") == "tcp://10.0.0.7:7070");
+  REQUIRE(endpoint_at("fd00::7", "*") == "tcp://[fd00::7]:*");
+  REQUIRE(has_ipv6_address("tcp://[fd00::7]:*"));
+  REQUIRE_FALSE(has_ipv6_address("tcp://10.0.0.7:7070"));
+}
+
 TEST_CASE("a host that nobody knows is an error that names it") {
+  REQUIRE_THROWS_WITH(address_of_host("no-such-host.invalid"), Catch::Contains("no-such-host.invalid"));
+  REQUIRE_THROWS_WITH(with_address("tcp://no-such-host.invalid:1"), Catch::Contains("no-such-host.invalid"));
   REQUIRE_THROWS_WITH(local_address_towards("no-such-host.invalid"), Catch::Contains("no-such-host.invalid"));
 }
 

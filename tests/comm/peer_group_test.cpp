@@ -8,6 +8,7 @@
 #include "comm/memory_store.h"
 #include "comm/peer_group_fixture.h"
 #include "comm/reference_mean.h"
+#include "comm/signal_storm.h"
 
 namespace tandem::comm::test {
 namespace {
@@ -144,6 +145,15 @@ TEST_CASE("an abort reaches a rank that has much to receive yet") {
   group[0]->abort("enough");
   std::vector<std::byte> received(kHuge + 1);
   REQUIRE_THROWS_WITH(group[1]->receive(0, 4, received), Catch::Contains("enough"));
+}
+
+TEST_CASE("signals that the program handles disturb no rank") {
+  const tandem::test::SignalStorm storm;
+  const Group group = make_peer_group({.size = 2});
+  run_ranks(group, [](Communicator& end) {
+    const std::vector<float> values(1000, 1.0F);
+    for (Step step = 0; step < 300; ++step) (void)end.all_reduce_mean({step, values, 1.0});
+  });
 }
 
 TEST_CASE("what is sent is counted, with all that goes with it") {

@@ -14,7 +14,7 @@
 
 // The socket between a process and the test keeps messages apart. A message is a letter and a text:
 //   S key, a zero byte, value   set
-//   G key                       get; the answer is the value
+//   G key                       get; the answer is the key, a zero byte and the value, as soon as it is set
 //   R text                      report
 namespace tandem::comm::test {
 namespace {
@@ -51,13 +51,18 @@ void Parent::set(const std::string& key, std::span<const std::byte> value) {
 std::optional<std::vector<std::byte>> Parent::get(const std::string& key,
                                                   std::chrono::steady_clock::time_point deadline) {
   send('G', key);
-  const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now());
-  pollfd poll{.fd = socket_, .events = POLLIN, .revents = 0};
-  if (::poll(&poll, 1, static_cast<int>(std::max<std::int64_t>(0, left.count()))) == 0) return std::nullopt;
-  const std::string value = receive_message(socket_);
-  if (value.empty()) throw std::runtime_error("the test is gone");
-  const auto bytes = std::as_bytes(std::span(value));
-  return std::vector<std::byte>(bytes.begin(), bytes.end());
+  for (;;) {
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now());
+    pollfd poll{.fd = socket_, .events = POLLIN, .revents = 0};
+    if (::poll(&poll, 1, static_cast<int>(std::max<std::int64_t>(0, left.count()))) == 0) return std::nullopt;
+    const std::string answer = receive_message(socket_);
+    if (answer.empty()) throw std::runtime_error("the test is gone");
+    const std::size_t end = answer.find('\0');
+    // Else it is the answer to an earlier get, which did not wait for it.
+    if (answer.substr(0, end) != key) continue;
+    const auto bytes = std::as_bytes(std::span(answer).subspan(end + 1));
+    return std::vector<std::byte>(bytes.begin(), bytes.end());
+  }
 }
 
 void Parent::report(const std::string& text) { send('R', text); }
@@ -155,7 +160,7 @@ void ProcessGroup::take_message(Process& process) {
 void ProcessGroup::answer(Process& process) {
   const auto found = values_.find(process.wanted_key);
   if (process.ended || found == values_.end()) return;
-  send_message(process.socket, found->second);
+  send_message(process.socket, found->first + '\0' + found->second);
   process.wanted_key.clear();
 }
 

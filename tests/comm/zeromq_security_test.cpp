@@ -65,6 +65,15 @@ class MisleadingStore : public MemoryStore {
   const std::function<std::string(const std::string&)> elsewhere_;
 };
 
+/// Is gone when a rank that has all cards looks whether it may still wait.
+class VanishingStore : public MemoryStore {
+ public:
+  std::optional<std::vector<std::byte>> get(const std::string& key, steady_clock::time_point deadline) override {
+    if (key == "group/rank/0") throw std::runtime_error("the store is gone");
+    return MemoryStore::get(key, deadline);
+  }
+};
+
 void check_group_works(const Group& group) {
   std::vector<float> means(group.size());
   run_ranks(group, [&](Communicator& end) {
@@ -237,12 +246,20 @@ TEST_CASE("who listens in the place of a rank without its key is found out, and 
 }
 
 TEST_CASE("a rank at whose endpoint nobody listens is an error that names it, at once") {
-  const std::string endpoint = Tcp::listening().endpoint();  // closed again
-  MisleadingStore store([&](const std::string&) { return endpoint; });
+  const Tcp port = Tcp::reserved();
+  MisleadingStore store([&](const std::string&) { return port.endpoint(); });
   const auto begin = steady_clock::now();
   REQUIRE_THROWS_WITH((void)make_peer_group({.size = 2}, store),
                       Catch::Contains("rank 1 (host) cannot be reached: nobody listens there"));
   CHECK(steady_clock::now() - begin < seconds(30));
+}
+
+TEST_CASE("a store that fails while a connection is waited for is an error, and nothing is left running") {
+  const Tcp silent = Tcp::listening();
+  VanishingStore store;
+  store.set("group/rank/1", make_card(silent.endpoint(), make_key_pair().public_key));
+  REQUIRE_THROWS_WITH((void)make_end(store, {.size = 2, .address = "127.0.0.1", .key_prefix = "group"}),
+                      "the store is gone");
 }
 
 TEST_CASE("a frame that is missing, comes twice or is none ends the group with an error that names its sender") {

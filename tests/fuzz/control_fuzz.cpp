@@ -220,7 +220,7 @@ class Node {
   void check(const Bytes& input) {
     if (side_.wants_connection(now_)) connect();
     side_.receive(input, now_);
-    if (random_() % 4 == 0 && !side_.ended()) side_.send(Bytes(random_() % 100));
+    if (random_() % 4 == 0) send();
     if (random_() % 50 == 0) side_.disconnect("cut", now_);
     if (random_() % 200 == 0) side_.say_goodbye();
     now_ += some_time(random_);
@@ -234,6 +234,14 @@ class Node {
   }
 
  private:
+  void send() {
+    try {
+      side_.send(Bytes(random_() % 100));
+    } catch (const GoneError&) {
+      // It has ended, or said goodbye.
+    }
+  }
+
   /// On most connections a well-formed welcome comes.
   void connect() {
     side_.connecting(now_);

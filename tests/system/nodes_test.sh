@@ -105,7 +105,7 @@ test_driver_killed() {
 
 node_starts_or_driver_has_ended() { ! none_left || has_ended "$driver"; }
 
-# F4, and two runs at once (W3)
+# F4, and two runs at once
 test_bad_data() {
   local first
   job bad 'epochs = 1'
@@ -149,15 +149,15 @@ test_keys() {
   job keys 'epochs = 10'
   start_remote_driver keys --key driver.key --accept accepted.pub
   start_node stranger "$endpoint" --key stranger.key --driver-key driver.key.pub --wait 2
-  check 'W5: a node with a key that is not accepted ends with 1' ends_with 1 "$node"
-  check 'W5: it is told why' says node-stranger.err 'not accepted'
+  check 'a node with a key that is not accepted ends with 1' ends_with 1 "$node"
+  check 'it is told why' says node-stranger.err 'not accepted'
   start_node keyless "$endpoint" --wait 2
-  check 'W5: a node without key ends with 1' ends_with 1 "$node"
+  check 'a node without key ends with 1' ends_with 1 "$node"
   start_node deceived "$endpoint" --key a.key --driver-key b.key.pub --wait 2
-  check 'W5: a node that expects another driver ends with 1' ends_with 1 "$node"
+  check 'a node that expects another driver ends with 1' ends_with 1 "$node"
   start_node a "$endpoint" --key a.key --driver-key driver.key.pub
   first=$node
-  # W4
+  # Garbage.
   printf 'GET / HTTP/1.1\r\n\r\n' >"/dev/tcp/127.0.0.1/${endpoint##*:}" || true
   head -c 4096 /dev/urandom >"/dev/tcp/127.0.0.1/${endpoint##*:}" || true
   start_node b "$endpoint" --key b.key --driver-key driver.key.pub
@@ -166,7 +166,7 @@ test_keys() {
   check 'a node of a run that is done ends with 0' ends_with 0 "$first"
   check 'the other too' ends_with 0 "$second"
   key=$(sed -n 's/^tandem-public-key //p' stranger.key.pub)
-  check 'W5: the stranger is logged once' test "$(grep -cF -- "$key" out)" = 1
+  check 'the stranger is logged once' test "$(grep -cF -- "$key" out)" = 1
 }
 
 test_garbage() {
@@ -179,10 +179,10 @@ test_garbage() {
   printf 'GET / HTTP/1.1\r\n\r\n' >"/dev/tcp/127.0.0.1/$port" || true
   head -c 65536 /dev/urandom 2>/dev/null >"/dev/tcp/127.0.0.1/$port" || true
   start_node b "$endpoint"
-  check 'W4: garbage on the control port does not disturb the run' ends_with 0 "$driver"
-  check 'W4: it is logged' matches out 'refused|dropped'
-  check 'W4: nor the first node' ends_with 0 "$first"
-  check 'W4: nor the second' ends_with 0 "$node"
+  check 'garbage on the control port does not disturb the run' ends_with 0 "$driver"
+  check 'it is logged' matches out 'refused|dropped'
+  check 'nor the first node' ends_with 0 "$first"
+  check 'nor the second' ends_with 0 "$node"
 }
 
 test_usage() {
@@ -202,7 +202,7 @@ test_usage() {
   run 2 train usage.toml --local-nodes 2 --set cluster.silence_seconds=90
   check 'deadlines in the wrong order: it says which order' says err 'exchange_timeout_seconds'
   run 1 train usage.toml --local-nodes 2 --set cluster.interface=eth77
-  check 'W2: of an interface that there is not, those that there are are listed' matches err 'eth77.*lo'
+  check 'of an interface that there is not, those that there are are listed' matches err 'eth77.*lo'
 }
 
 # What cannot become a run leaves an earlier one where it is.

@@ -21,11 +21,27 @@ std::string zmtp(const std::string& rest) {
   return greeting + rest;
 }
 
-/// The command by which a peer without security ends its handshake.
-const std::string ready(
-    "\x04\x1a\x05READY\x0bSocket-Type\0\0\0\x06"
-    "DEALER",
-    27);
+/// A property of its connection, as a peer without security says it.
+std::string property(const std::string& name, const std::string& value) {
+  return static_cast<char>(name.size()) + name + std::string(3, '\0') + static_cast<char>(value.size()) + value;
+}
+
+/// The command by which such a peer ends its handshake.
+std::string ready(const std::string& more_properties = "") {
+  const std::string body = "\x05READY" + property("Socket-Type", "DEALER") + more_properties;
+  return "\x04" + std::string(1, static_cast<char>(body.size())) + body;
+}
+
+/// What is sent before the other side has ended it too would be a breach of ZMTP.
+void shake_hands(const Tcp& socket, const std::string& more_properties = "") {
+  socket.write(zmtp(ready(more_properties)));
+  REQUIRE(socket.read_until("READY"));
+}
+
+/// A message of one part, of at most 255 bytes.
+std::string message(const std::vector<std::byte>& bytes) {
+  return std::string(1, '\0') + static_cast<char>(bytes.size()) + text_of(bytes);
+}
 
 /// A socket of ZeroMQ that says what it likes.
 class Stranger {
@@ -85,7 +101,7 @@ struct Run {
   ControlClient client{client_options(server.endpoint()), at_node};
 };
 
-TEST_CASE("garbage on the control port is dropped and logged, and the run goes on (W4)") {
+TEST_CASE("garbage on the control port is dropped and logged, and the run goes on") {
   std::mt19937_64 random(Catch::rngSeed());
   Run run;
   std::string noise(10'000, 0);
@@ -95,7 +111,7 @@ TEST_CASE("garbage on the control port is dropped and logged, and the run goes o
       "GET / HTTP/1.1\r\nHost: driver\r\nUser-Agent: " + std::string(500, 'x') + "\r\n\r\n",
       zmtp("").substr(0, 30),
       zmtp(noise),
-      zmtp(ready.substr(0, 11)),
+      zmtp(ready().substr(0, 11)),
       zmtp(std::string("\x02\xff\xff\xff\xff\xff\xff\xff\xff", 9)),
   };
   for (const std::string& garbage : all) {
@@ -108,7 +124,7 @@ TEST_CASE("garbage on the control port is dropped and logged, and the run goes o
   run.check_goes_on();
 }
 
-TEST_CASE("messages of a ZeroMQ socket that are no frames, or of no known node, are dropped and logged (W4)") {
+TEST_CASE("messages of a ZeroMQ socket that are no frames, or of no known node, are dropped and logged") {
   Run run;
   Stranger stranger(run.server.endpoint());
   for (int i = 0; i < 50; ++i) stranger.say(bytes_of("no frame"));
@@ -134,7 +150,8 @@ TEST_CASE("a message longer than is allowed ends the connection that it comes on
   Run run(options);
   // A last frame of 10,000 bytes, by its long form.
   const Tcp stranger = Tcp::connected(run.server.endpoint());
-  stranger.write(zmtp(ready + std::string("\x02\0\0\0\0\0\0\x27\x10", 9) + std::string(10'000, 'x')));
+  shake_hands(stranger);
+  stranger.write(std::string("\x02\0\0\0\0\0\0\x27\x10", 9) + std::string(10'000, 'x'));
   CHECK(stranger.wait_closed());
   run.check_goes_on();
 }
@@ -147,6 +164,17 @@ TEST_CASE("a connection that names itself, as another may after it, is not liste
   run.check_goes_on();
   CHECK(run.at_driver.dropped ==
         std::vector<std::string>{"a message from 127.0.0.1 on a connection that names itself"});
+}
+
+TEST_CASE("what a node without keys claims to be its key or its address is not believed") {
+  ServerRecorder at_driver;
+  ControlServer server(server_options(), at_driver);
+  const Tcp stranger = Tcp::connected(server.endpoint());
+  shake_hands(stranger, property("User-Id", "trusted\n\x1b[2J") + property("Peer-Address", "10.0.0.1"));
+  stranger.write(message(bytes_of("none")) + message(control::encode({0, 0, hello_of({1, 2})})));
+  REQUIRE(at_driver.wait_joined(1));
+  CHECK(at_driver.keys[0].empty());
+  CHECK(at_driver.dropped == std::vector<std::string>{"a message of 4 bytes from 127.0.0.1"});
 }
 
 TEST_CASE("a second node with the id of another is refused, logged once, and the first goes on") {

@@ -1,4 +1,6 @@
 // What networks, dying processes and busy machines do to the control plane.
+#include <fcntl.h>
+
 #include <catch2/catch.hpp>
 #include <random>
 
@@ -217,6 +219,24 @@ TEST_CASE("a network that passes nothing on, or nothing any more, ends the sessi
     REQUIRE(at_driver.wait([&] { return !at_driver.lost.empty(); }));
     CHECK_THAT(at_driver.lost[0], Catch::EndsWith("0.500 s is allowed"));
   }
+}
+
+TEST_CASE("a node without a descriptor for a connection goes on trying, and is refused when its time is over") {
+  const Tcp port = Tcp::reserved();
+  ClientRecorder at_node;
+  auto options = client_options(port.endpoint());
+  options.join_limit = 2s;
+  ControlClient client(options, at_node);
+  allow_files(open_files() + 100);
+  std::vector<Tcp> taken;
+  while (!at_node.wait([&] { return !at_node.refused.empty(); }, 1ms)) {
+    while (taken.empty() || taken.back().file() >= 0) taken.emplace_back(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+    taken.pop_back();
+  }
+  taken.clear();
+  allow_files(4000);
+  CHECK_THAT(at_node.refused, Catch::Contains("2.000 s is allowed ("));
+  CHECK_FALSE(at_node.joined);
 }
 
 TEST_CASE("nothing is left behind: no descriptor, and closing is quick") {

@@ -26,6 +26,29 @@ TEST_CASE("messages are numbered, kept until they are acknowledged, and sent aga
   CHECK(delivery.all_acknowledged());
 }
 
+TEST_CASE("what is under way is limited, and goes on with each acknowledgment, also after a resumption") {
+  constexpr std::size_t fit = 4;
+  Delivery delivery("host7", 10 * Delivery::most_under_way);
+  for (int i = 0; i < 10; ++i) {
+    delivery.push(message_of(Delivery::most_under_way / fit - Delivery::message_overhead));
+  }
+  const auto send_all = [&] {
+    while (delivery.next_to_send()) {
+    }
+    return delivery.sent();
+  };
+  CHECK(send_all() == fit);
+  CHECK_FALSE(delivery.acknowledge(1));
+  CHECK(send_all() == fit + 1);
+  CHECK_FALSE(delivery.resume(2));
+  CHECK(delivery.sent() == 2);
+  CHECK(send_all() == fit + 2);
+  CHECK_FALSE(delivery.acknowledge(6));
+  CHECK(send_all() == 10);
+  CHECK_FALSE(delivery.acknowledge(10));
+  CHECK(delivery.all_acknowledged());
+}
+
 TEST_CASE("an acknowledgment that cannot be is told of with both numbers") {
   Delivery delivery("host7", 10'000);
   for (int i = 0; i < 5; ++i) delivery.push(message_of(1));

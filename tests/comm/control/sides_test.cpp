@@ -1,4 +1,5 @@
 // The protocol of both ends against a network that is played: no sockets, no threads, and a clock set by hand.
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <cstring>
 #include <deque>
@@ -185,7 +186,9 @@ TEST_CASE("nodes join, messages go both ways, also those sent before joining, an
   world.settle();
   CHECK(world.log == std::vector<std::string>{"host1 left"});
   CHECK_THROWS_AS(world.send_to(*world.all[1], 1), GoneError);
+  CHECK_THROWS_AS(world.all[1]->side.send({}), GoneError);
   world.server->say_goodbye();
+  CHECK_THROWS_AS(world.send_to(*world.all[0], 1), GoneError);
   world.settle();
   CHECK(world.all[0]->end == "left");
   CHECK(world.all[2]->end == "left");
@@ -379,51 +382,17 @@ TEST_CASE("a node cannot resume what the driver does not know") {
   CHECK_THAT(node.end, Catch::Contains("does not know it, or has given it up: it cannot resume"));
 }
 
-TEST_CASE("nobody takes another's identity without its session and its key") {
-  ServerSide server(rules_of(), 0s);
-  const Hello hello{{.version = "1.0", .host = "host0"}, random_node_id(), 0};
-  const auto say = [&](const std::string& connection, const std::string& key, const Hello& what, std::uint64_t taken) {
-    server.receive(connection, key, "10.0.0.1", encode({0, taken, what}), 0s);
-    for (auto& [to, frame] : server.take_outgoing(0s)) {
-      const auto decoded = decode(frame);
-      if (to == connection && std::holds_alternative<Refuse>(std::get<Frame>(decoded).body))
-        return std::string("refuse");
-    }
-    return std::string("welcome");
-  };
-  CHECK(say("a", "key", hello, 0) == "welcome");
-  CHECK(say("b", "other key", hello, 0) == "refuse");
-  Hello guess = hello;
-  guess.session = 4711;
-  CHECK(say("c", "key", guess, 0) == "refuse");
-  // As from a node whose welcome was lost on the way.
-  CHECK(say("d", "key", hello, 0) == "welcome");
-  server.receive("d", "key", "10.0.0.1", encode({1, 0, Data{}}), 0s);
-  CHECK(say("e", "key", hello, 0) == "refuse");
-  int lost = 0;
-  for (const auto& event : server.take_events()) lost += std::holds_alternative<ServerSide::Lost>(event);
-  CHECK(lost == 0);
-}
-
-TEST_CASE("of a connection on which a node was known nothing counts, not even another hello") {
-  ServerSide server(rules_of(), 0s);
-  const Hello hello{{.version = "1.0", .host = "host0"}, random_node_id(), 0};
-  server.receive("a", "", "10.0.0.1", encode({0, 0, hello}), 0s);
-  server.receive("a", "", "10.0.0.1", encode({0, 0, Goodbye{}}), 0s);
-  server.take_outgoing(0s);
-  CHECK(server.take_events().size() == 2);
-  server.receive("a", "", "10.0.0.1", encode({0, 0, hello}), 0s);
-  server.receive("a", "", "10.0.0.1", encode({1, 0, Data{}}), 0s);
-  CHECK(server.take_outgoing(0s).empty());
-  CHECK(server.take_events().empty());
-}
-
-TEST_CASE("the key by which a node joins is told of") {
-  ServerSide server(rules_of(), 0s);
-  server.receive("a", "key", "10.0.0.1", encode({0, 0, Hello{{.version = "1.0"}, {1, 2}, 0}}), 0s);
-  const auto events = server.take_events();
-  REQUIRE(events.size() == 1);
-  CHECK(std::get<ServerSide::Joined>(events[0]).key == "key");
+TEST_CASE("a node that says hello in another wire format is lost, once") {
+  World world(1);
+  world.settle();
+  const Node& node = *world.all[0];
+  for (int i = 0; i < 100; ++i) {
+    world.server->receive(node.connection, "", "10.0.0.1", encode({0, 0, Hello{node.info, {}, 0}}, wire_format + 1),
+                          world.now);
+  }
+  CHECK(world.server->take_outgoing(world.now).size() == 1);
+  world.collect_server();
+  CHECK(world.log == std::vector<std::string>{"node host0 (pid 0) said hello in another wire format"});
 }
 
 TEST_CASE("an end whose connection is cut parts only when it is back, or the other end is given up") {
@@ -481,30 +450,6 @@ TEST_CASE("a goodbye that is lost with its connection, or the answer to it, is s
   }
 }
 
-TEST_CASE("a node that sends a longer message than is allowed is given up") {
-  Rules rules = rules_of();
-  rules.largest_message = 100;
-  ServerSide server(rules, 0s);
-  server.receive("a", "", "10.0.0.1", encode({0, 0, Hello{{.version = "1.0", .host = "host0"}, {1, 2}, 0}}), 0s);
-  server.receive("a", "", "10.0.0.1", encode({1, 0, Data{Bytes(101)}}), 0s);
-  const auto events = server.take_events();
-  REQUIRE(events.size() == 2);
-  CHECK(std::get<ServerSide::Lost>(events[1]).reason ==
-        "node host0 (pid 0) sent a message of 101 bytes, 100 are allowed");
-}
-
-TEST_CASE("refusals are logged however much garbage comes in") {
-  ServerSide server(rules_of(), 0s);
-  for (std::size_t size = 0; size < 1000; ++size) {
-    server.receive("x", "", "10." + std::to_string(size) + ".9.9", Bytes(7), 0s);
-  }
-  server.take_events();
-  server.receive("y", "", "10.0.0.1", encode({0, 0, Hello{{.version = "0.9"}, {1, 2}, 0}}), 0s);
-  const auto events = server.take_events();
-  REQUIRE(events.size() == 1);
-  CHECK(std::holds_alternative<ServerSide::Refused>(events[0]));
-}
-
 TEST_CASE("what does not belong on the control port is dropped and logged once") {
   World world(1);
   world.settle();
@@ -531,6 +476,23 @@ TEST_CASE("a driver that was stopped for long does not take its nodes for lost")
   world.settle();
   CHECK(world.log.empty());
   for (auto& node : world.all) CHECK(node->end.empty());
+}
+
+TEST_CASE("an end that cannot go on tells of all whom it is out of touch with, and of why") {
+  World world(2);
+  world.settle();
+  world.server->fail("no memory", world.now);
+  world.collect_server();
+  std::ranges::sort(world.log);
+  CHECK(world.log == std::vector<std::string>{"node host0 (pid 0) is out of reach: no memory",
+                                              "node host1 (pid 1) is out of reach: no memory",
+                                              "whoever wants to join is refused: no memory"});
+  CHECK_THROWS_AS(world.send_to(*world.all[0], 1), GoneError);
+  Node& node = *world.all[0];
+  node.side.fail("no memory");
+  world.collect(node);
+  CHECK(node.end == "lost: the driver at tcp://driver:1 is out of reach: no memory");
+  CHECK_THROWS_AS(node.side.send({}), GoneError);
 }
 
 TEST_CASE("both ends know the offset of the other's clock") {

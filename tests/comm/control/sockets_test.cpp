@@ -1,10 +1,13 @@
 // Driver and nodes over real sockets of this machine.
 #include <catch2/catch.hpp>
+#include <memory>
 #include <random>
 #include <set>
 #include <thread>
 
 #include "comm/control/recorder.h"
+#include "comm/control/tcp.h"
+#include "comm/signal_storm.h"
 
 namespace tandem::test {
 namespace {
@@ -158,12 +161,48 @@ TEST_CASE("two drivers at once have ports and nodes of their own, and a port in 
   CHECK_THROWS_AS(ControlClient(client_options("nonsense"), at_node), control::ControlError);
 }
 
+TEST_CASE("over IPv6 a node joins, and both are named by their addresses") {
+  if (!has_ipv6_loopback()) {
+    WARN("this machine has no IPv6");
+    return;
+  }
+  auto options = server_options();
+  options.endpoint = "tcp://[::1]:0";
+  Pair pair(options);
+  CHECK_THAT(pair.server.endpoint(), Catch::StartsWith("tcp://[::1]:"));
+  pair.client.send(bytes_of("hello"));
+  REQUIRE(pair.at_driver.wait_messages(1));
+  ClientRecorder at_other;
+  auto of_other = client_options(pair.server.endpoint());
+  of_other.rules.format = 2;
+  ControlClient other(of_other, at_other);
+  REQUIRE(at_other.wait_refused());
+  CHECK_THAT(at_other.refused, Catch::StartsWith("the driver at " + pair.server.endpoint()));
+  REQUIRE(pair.at_driver.wait([&] { return !pair.at_driver.refused.empty(); }));
+  CHECK_THAT(pair.at_driver.refused[0], Catch::StartsWith("a node at ::1 is refused"));
+}
+
+TEST_CASE("a driver is found by its host's name, and a host that is not known is an error at once that names it") {
+  ServerRecorder at_driver;
+  ControlServer server(server_options(), at_driver);
+  ClientRecorder at_node;
+  ControlClient client(client_options("tcp://localhost" + server.endpoint().substr(server.endpoint().rfind(':'))),
+                       at_node);
+  REQUIRE(at_node.wait_joined());
+  const std::string unknown = "tcp://no-such-host.invalid:7070";
+  CHECK_THROWS_AS(ControlClient(client_options(unknown), at_node), control::ControlError);
+  CHECK_THROWS_WITH(ControlClient(client_options(unknown), at_node),
+                    Catch::Contains("\"" + unknown + "\"") && Catch::Contains("is not known"));
+}
+
 TEST_CASE("a port is free again once its server is closed") {
+  const Tcp port = Tcp::reserved();
   ServerRecorder at_driver;
   auto options = server_options();
+  options.endpoint = port.endpoint();
+  std::vector<std::unique_ptr<ControlServer>> servers;
   for (int i = 0; i < 5; ++i) {
-    ControlServer server(options, at_driver);
-    options.endpoint = server.endpoint();
+    ControlServer& server = *servers.emplace_back(std::make_unique<ControlServer>(options, at_driver));
     ClientRecorder at_node;
     ControlClient client(client_options(options.endpoint), at_node);
     REQUIRE(at_node.wait_joined());
@@ -173,9 +212,9 @@ TEST_CASE("a port is free again once its server is closed") {
 }
 
 TEST_CASE("a node waits for a driver that starts later, and gives up on one that does not") {
-  std::string endpoint;
+  const Tcp port = Tcp::reserved();
+  const std::string endpoint = port.endpoint();
   ServerRecorder at_driver;
-  { endpoint = ControlServer(server_options(), at_driver).endpoint(); }
   ClientRecorder at_node;
   ControlClient client(client_options(endpoint), at_node);
   client.send(bytes_of("early"));
@@ -226,15 +265,22 @@ TEST_CASE("both ends estimate the offset between their clocks") {
   CHECK_FALSE(pair.server.offset({1, 2}));
 }
 
-TEST_CASE("closing with a node that takes nothing ends at its limit and says so") {
+TEST_CASE("signals that the program handles disturb neither end") {
+  constexpr std::size_t count = 20'000;
+  const SignalStorm storm;
   Pair pair;
-  REQUIRE(pair.at_driver.wait_joined(1));
-  CHECK(pair.client.close());
-  REQUIRE(pair.at_driver.wait([&] { return !pair.at_driver.left.empty(); }));
+  pair.at_driver.answer = [&](const auto& node, const auto& message) { pair.server.send(node, message); };
+  REQUIRE(pair.at_node.wait_joined());
+  for (std::size_t i = 0; i < count; ++i) pair.client.send(bytes_of(std::to_string(i)));
+  REQUIRE(pair.at_node.wait_messages(count));
+  CHECK(pair.client.close(long_enough));
+  CHECK(pair.server.close(long_enough));
+}
+
+TEST_CASE("closing while nobody takes what was sent ends at its limit and says so") {
+  const Tcp port = Tcp::reserved();
   ClientRecorder nobody;
-  std::string endpoint = pair.server.endpoint();
-  CHECK(pair.server.close());
-  ControlClient alone(client_options(endpoint), nobody);
+  ControlClient alone(client_options(port.endpoint()), nobody);
   alone.send(bytes_of("never delivered"));
   CHECK_FALSE(alone.close(50ms));
   CHECK_FALSE(alone.close(50ms));

@@ -27,6 +27,13 @@ sockaddr_in loopback(int port) {
 
 Tcp new_socket() { return Tcp(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)); }
 
+void bind_to_free_port(const Tcp& socket) {
+  const sockaddr_in address = loopback(0);
+  if (::bind(socket.file(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)) != 0) {
+    throw std::runtime_error("no port is free");
+  }
+}
+
 }  // namespace
 
 Tcp& Tcp::operator=(Tcp&& other) noexcept {
@@ -47,10 +54,18 @@ Tcp Tcp::connected(const std::string& endpoint) {
 
 Tcp Tcp::listening() {
   Tcp socket = new_socket();
-  const sockaddr_in address = loopback(0);
-  if (::bind(socket.file(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)) != 0 ||
-      ::listen(socket.file(), 100) != 0) {
-    throw std::runtime_error("no port to listen at");
+  bind_to_free_port(socket);
+  if (::listen(socket.file(), 100) != 0) throw std::runtime_error("no port to listen at");
+  return socket;
+}
+
+Tcp Tcp::reserved() {
+  Tcp socket = new_socket();
+  bind_to_free_port(socket);
+  // Only now: a port that others may share would not be free.
+  const int reuse = 1;
+  if (::setsockopt(socket.file(), SOL_SOCKET, SO_REUSEADDR, &reuse, sizeof(reuse)) != 0) {
+    throw std::runtime_error("no port to share");
   }
   return socket;
 }
@@ -71,13 +86,36 @@ void Tcp::write(const std::string& bytes) const {
   }
 }
 
-bool Tcp::wait_closed() const {
+std::optional<std::string> Tcp::read() const {
   pollfd item{file_, POLLIN, 0};
+  if (::poll(&item, 1, 10'000) <= 0) return std::nullopt;
   std::array<char, 4096> buffer;
-  while (::poll(&item, 1, 10'000) > 0) {
-    if (::recv(file_, buffer.data(), buffer.size(), 0) <= 0) return true;
+  const ssize_t size = ::recv(file_, buffer.data(), buffer.size(), 0);
+  return std::string(buffer.data(), static_cast<std::size_t>(std::max<ssize_t>(size, 0)));
+}
+
+bool Tcp::read_until(const std::string& bytes) const {
+  std::string all;
+  for (auto next = read(); next && !next->empty(); next = read()) {
+    all += *next;
+    if (all.find(bytes) != std::string::npos) return true;
   }
   return false;
+}
+
+bool Tcp::wait_closed() const {
+  for (auto next = read(); next; next = read()) {
+    if (next->empty()) return true;
+  }
+  return false;
+}
+
+bool has_ipv6_loopback() {
+  const Tcp socket(::socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  sockaddr_in6 address{};
+  address.sin6_family = AF_INET6;
+  address.sin6_addr = in6addr_loopback;
+  return ::bind(socket.file(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)) == 0;
 }
 
 int open_files() {

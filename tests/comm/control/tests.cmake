@@ -1,6 +1,7 @@
 tandem_test(control_logic_test
-  SOURCES comm/control/frame_test.cpp comm/control/logic_test.cpp comm/control/sides_test.cpp LIBRARIES tandem_comm
-  ONE_THREAD)
+  SOURCES comm/control/frame_test.cpp comm/control/logic_test.cpp comm/control/server_side_test.cpp
+    comm/control/sides_test.cpp
+  LIBRARIES tandem_comm ONE_THREAD)
 
 # Networks and processes for the tests to do harm to.
 add_library(tandem_control_fixtures STATIC comm/control/relay.cpp comm/control/tcp.cpp)

@@ -2,7 +2,7 @@
 
 #include <signal.h>
 
-namespace tandem::comm::peer_group {
+namespace tandem::comm {
 
 /// While it lives, this thread, and those that it starts for good, receive no signals.
 class BlockedSignals {
@@ -20,4 +20,4 @@ class BlockedSignals {
   sigset_t before_;
 };
 
-}  // namespace tandem::comm::peer_group
+}  // namespace tandem::comm
