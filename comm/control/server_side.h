@@ -28,9 +28,8 @@ namespace tandem::comm::control {
 ///   2. A node that is known may come back on a new connection, with the same key, session and messages acknowledged;
 ///      the older connection then counts for nothing. It is not told of to the listener.
 ///   3. A hello that is not accepted is answered with the reason, and so is any other frame on a connection that no
-///   node
-///      is known by. Of a connection that has been answered so, or that a node was known by before, nothing counts any
-///      more: however much comes on it, what waits to go out there does not grow.
+///      node is known by. Of a connection that has been answered so, or that a node was known by before, nothing counts
+///      any more: however much comes on it, what waits to go out there does not grow.
 ///
 /// Owner only; `now` never decreases.
 class ServerSide {

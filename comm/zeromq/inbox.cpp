@@ -35,9 +35,13 @@ std::optional<Inbox::Arrival> Inbox::next() {
   if (!receive_part(socket_, message)) return std::nullopt;
   const int rank = ranks_.at(property(message, "User-Id"));
   if (met_.insert(rank).second) {
-    // Somebody else may have had a connection of the same number before: its end is not this one's.
+    const int connection = zmq_msg_get(message.handle(), ZMQ_SRCFD);
     take_events();
-    connections_[zmq_msg_get(message.handle(), ZMQ_SRCFD)] = rank;
+    if (ended_.contains(connection)) {
+      closed_.push_back(rank);
+    } else {
+      connections_[connection] = rank;
+    }
   }
   return Arrival{rank, std::move(message)};
 }
@@ -52,7 +56,9 @@ std::optional<int> Inbox::next_closed() {
 
 void Inbox::take_events() {
   while (const auto event = monitor_.next()) {
+    if (event->what == ZMQ_EVENT_ACCEPTED) ended_.erase(event->value);
     if (event->what != ZMQ_EVENT_DISCONNECTED) continue;
+    ended_.insert(event->value);
     const auto connection = connections_.find(event->value);
     if (connection == connections_.end()) continue;
     closed_.push_back(connection->second);

@@ -66,6 +66,7 @@ class Inbox {
   std::map<std::string, int> ranks_;  // by key
   std::set<int> met_;                 // ranks of which a message has come
   std::map<int, int> connections_;    // ranks by file descriptor
+  std::set<int> ended_;               // file descriptors that no connection has any more
   std::deque<int> closed_;
 };
 

@@ -274,6 +274,14 @@ TEST_CASE("a frame that is missing, comes twice or is none ends the group with a
       {"frame 0 where 1 was due", [&](Impostor& impostor) { impostor.say(0, header, data); }},
       {"a frame that is shorter than it says",
        [&](Impostor& impostor) { impostor.say(1, header, std::span(data).first(3)); }},
+      {"a frame that is shorter than it says",
+       [&](Impostor& impostor) {
+         impostor.say(1, {.kind = FrameKind::message, .more = 1, .tag = 7, .size = 4, .message_size = 4}, data);
+       }},
+      {"a long message with another after it in a frame",
+       [&](Impostor& impostor) {
+         impostor.say(1, {.kind = FrameKind::message, .more = 1, .tag = 7, .size = 4, .message_size = 5000}, data);
+       }},
       {"a message that is too short", [](Impostor& impostor) { impostor.say(zmq::message_t(std::string("none"))); }},
       {"a frame of no kind that is known",
        [](Impostor& impostor) { impostor.say(1, {.kind = static_cast<FrameKind>(77)}, {}); }},

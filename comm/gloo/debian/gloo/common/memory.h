@@ -3,7 +3,7 @@
 #include <memory>
 
 // Gloo's headers of its TCP transport include this one, which Debian 12 does not install (libgloo-dev
-// 0.0~git20220518.5b14351). Declared here is what they need, laid out as in the library; pair.h and gloo_frame.h check the
+// 0.0~git20220518.5b14351). Declared here is what they need, laid out as in the library; pair.h and gloo_frame.h check
 // sizes of the classes that hold these against the library's. Everything that uses them is compiled in the library.
 namespace gloo {
 
