@@ -4,19 +4,40 @@
 #include <fmt/format.h>
 #include <net/if.h>
 
+#include <charconv>
+#include <cstdint>
 #include <filesystem>
+#include <string_view>
 
+#include "comm/control/text.h"
 #include "comm/endpoint.h"
 #include "config/job_reader.h"
+#include "config/value.h"
 #include "tools/local_nodes.h"
 
 namespace tandem::tools {
 namespace {
 
-std::string check_endpoint(const std::string& text) {
-  const std::size_t colon = text.rfind(':');
-  const bool fits = text.starts_with("tcp://") && colon > 6 && colon + 1 < text.size();
-  return fits ? "" : text + " is no endpoint; allowed: tcp://HOST:PORT, as tcp://10.0.0.1:7070";
+// `wildcard`: 0 and * stand for any port that is free.
+bool is_port(std::string_view text, bool wildcard) {
+  if (wildcard && text == "*") return true;
+  std::uint16_t port = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), port);
+  return error == std::errc() && end == text.data() + text.size() && (wildcard || port != 0);
+}
+
+std::string check_endpoint(const std::string& text, bool wildcard) {
+  const std::string port = text.substr(text.rfind(':') + 1);
+  if (!comm::host_of(text).empty() && is_port(port, wildcard)) return "";
+  return text + " is no endpoint; allowed: tcp://HOST:PORT, as tcp://10.0.0.1:7070, with a port from 1 to 65535";
+}
+
+std::string check_driver(const std::string& text) { return check_endpoint(text, false); }
+
+std::string check_name(const std::string& text) {
+  if (!text.empty() && comm::control::is_text(text)) return "";
+  return fmt::format("{} is no name; allowed: 1 to {} bytes of UTF-8 without control characters",
+                     config::in_quotes(comm::control::to_text(text)), comm::control::longest_text);
 }
 
 bool is_address(const std::string& text) {
@@ -26,7 +47,7 @@ bool is_address(const std::string& text) {
 
 // A host's name may mean 127.0.1.1 on the host itself, as on Debian, where no other could reach it.
 std::string check_listen(const std::string& text) {
-  const std::string flaw = check_endpoint(text);
+  const std::string flaw = check_endpoint(text, true);
   if (!flaw.empty()) return flaw;
   const std::string host = comm::host_of(text);
   if (host == "*" || is_address(host) || if_nametoindex(host.c_str()) != 0) return "";
@@ -100,9 +121,9 @@ void NodeArguments::add_to(CLI::App& command) {
   command.add_option("driver", driver, "where the driver listens; also from the environment, TANDEM_DRIVER")
       ->type_name("tcp://HOST:PORT")
       ->envname("TANDEM_DRIVER")
-      ->check(check_endpoint)
+      ->check(check_driver)
       ->required();
-  command.add_option("--name", name, "what this node is called; the host's name if not given");
+  command.add_option("--name", name, "what this node is called; the host's name if not given")->check(check_name);
   command.add_option("--cores", cores, "how many cores its workers share; all of them if not given")
       ->check(CLI::Range(1, 1024));
   command.add_option("--wait", wait, "how long the driver is tried for, in seconds")

@@ -186,7 +186,7 @@ test_garbage() {
 }
 
 test_usage() {
-  local host
+  local host where name
   job usage 'epochs = 1'
   run 2 train usage.toml --nodes 2 --listen tcp://0.0.0.0:7070
   check 'to listen beyond loopback without keys: it says how to make them' says err 'tandem keygen'
@@ -196,7 +196,14 @@ test_usage() {
     check 'to listen at a name: it says what is allowed' says err 'an address or an interface of this host'
   done
   run 2 train usage.toml --nodes 2
-  run 2 node nonsense
+  for where in nonsense tcp://127.0.0.1 tcp://127.0.0.1:0 tcp://127.0.0.1:65536 tcp://127.0.0.1:70a tcp://:7070; do
+    run 2 node $where
+    check 'an endpoint that is none: it says what is allowed' says err 'allowed: tcp://HOST:PORT'
+  done
+  for name in '' $'two\nlines'; do
+    run 2 node tcp://127.0.0.1:9 --name "$name"
+    check 'a name that is none: it says what is allowed' says err 'without control characters'
+  done
   TANDEM_DRIVER=tcp://127.0.0.1:9 run 1 node --wait 0.2
   check 'a node takes its driver from the environment' says err '127.0.0.1:9'
   run 2 train usage.toml --local-nodes 2 --set cluster.silence_seconds=90
