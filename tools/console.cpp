@@ -69,6 +69,7 @@ void Console::test(const actors::TestResult& result) {
 
 void Console::closing_table(const actors::RunSummary& summary) {
   line("");
+  if (summary.steps == 0) return line("  no step was taken");
   line(fmt::format("  {:<10}{:>12}{:>12}{:>10}", "of a step", "median", "p95", "share"));
   for (const Phase phase : {Phase::data, Phase::forward, Phase::backward, Phase::wait, Phase::apply}) {
     line(row(scheduler::name(phase), summary.phase(phase), summary.step));
