@@ -32,7 +32,8 @@ tandem_test(message_mean_cost_test SOURCES comm/message_mean_cost_test.cpp LIBRA
 tandem_test(message_mean_failure_test SOURCES comm/message_mean_failure_test.cpp LIBRARIES tandem_comm_fixtures)
 # A sanitizer looks at every value, and so changes the ratio of times.
 tandem_test(message_mean_speed_test
-  SOURCES comm/message_mean_speed_test.cpp LIBRARIES tandem_comm_fixtures LABELS slow)
+  SOURCES comm/message_mean_speed_test.cpp comm/peer_group_fixture.cpp LIBRARIES tandem_comm_fixtures LABELS slow)
+target_compile_definitions(message_mean_speed_test PRIVATE TRANSPORT=make_gloo_communicator)
 set_tests_properties(message_mean_speed_test PROPERTIES RUN_SERIAL ON)
 tandem_test(message_mean_test SOURCES comm/message_mean_test.cpp LIBRARIES tandem_comm_fixtures)
 tandem_test(weighted_sum_test SOURCES comm/weighted_sum_test.cpp LIBRARIES tandem_comm_fixtures ONE_THREAD)
