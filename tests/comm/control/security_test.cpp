@@ -1,5 +1,9 @@
 // Who may take part where keys are in use.
+#include <algorithm>
 #include <catch2/catch.hpp>
+#include <functional>
+#include <string>
+#include <vector>
 
 #include "comm/control/recorder.h"
 #include "comm/control/relay.h"
@@ -28,6 +32,19 @@ struct Driver {
     return options;
   }
 };
+
+/// At times a connection is gone before it is known why, and even from where it was: on a machine that is slow to tell
+/// more, that is told first.
+void check_told_once(const std::vector<std::string>& refused, const std::string& why) {
+  CAPTURE(refused);
+  const auto has_no_address = [](const std::string& line) { return line.starts_with("somebody is refused: "); };
+  REQUIRE(std::ranges::count_if(refused, has_no_address) <= 1);
+  REQUIRE(std::ranges::count_if(refused, std::not_fn(has_no_address)) <= 1);
+  for (const std::string& line : refused) {
+    CHECK((has_no_address(line) || line.starts_with("somebody at 127.0.0.1 is refused: ")));
+    CHECK_THAT(line, Catch::EndsWith(why) || Catch::EndsWith("the connection ended before the two sides had agreed"));
+  }
+}
 
 /// The driver still takes who has the right key, and exchanges messages with it.
 void check_goes_on(Driver& driver) {
@@ -90,13 +107,8 @@ TEST_CASE("a node that takes another for its driver, or uses no keys, is refused
   CHECK_THAT(at_node.refused, Catch::Contains("3.000 s is allowed ("));
   check_goes_on(driver);
   REQUIRE(driver.recorder.wait([&] { return !driver.recorder.refused.empty(); }));
-  CAPTURE(driver.recorder.refused);
-  REQUIRE(driver.recorder.refused.size() == 1);
-  // At times the connection is gone before it is known why.
-  CHECK_THAT(driver.recorder.refused[0], Catch::StartsWith("somebody at 127.0.0.1 is refused: ") &&
-                                             (Catch::EndsWith(has_keys ? "the keys of the two sides do not fit"
-                                                                       : "one side uses keys, the other does not") ||
-                                              Catch::EndsWith("the connection ended before the two sides had agreed")));
+  check_told_once(driver.recorder.refused,
+                  has_keys ? "the keys of the two sides do not fit" : "one side uses keys, the other does not");
 }
 
 TEST_CASE("a node with keys does not join a driver without, which is logged once") {
@@ -111,9 +123,8 @@ TEST_CASE("a node with keys does not join a driver without, which is logged once
   REQUIRE(at_node.wait_refused());
   CHECK_THAT(at_node.refused, Catch::Contains("use keys") || Catch::Contains("uses keys"));
   REQUIRE(at_driver.wait([&] { return !at_driver.refused.empty(); }));
-  // At times the connection is gone before it is known why.
-  REQUIRE(at_driver.refused.size() == 1);
-  CHECK_THAT(at_driver.refused.front(), Catch::StartsWith("somebody at 127.0.0.1 is refused: "));
+  // Of what follows the beginning of a handshake it depends on the moment how libzmq takes it.
+  check_told_once(at_driver.refused, "");
   CHECK(at_driver.joined.empty());
   CHECK(at_driver.messages.empty());
 }
